@@ -18,5 +18,5 @@ export function readCpuMs(): number | undefined {
   const readField = readProcessStat('self');
   if (!readField) return undefined;
   // utime, stime, cutime, cstime.
-  return [14, 15, 16, 17].reduce((sum, index) => sum + Number(readField(index)), 0) * MS_PER_TICK;
+  return [14, 15, 16, 17].reduce((sum, fieldNumber) => sum + Number(readField(fieldNumber)), 0) * MS_PER_TICK;
 }

@@ -20,7 +20,7 @@ async function runExample(file: string, ...args: string[]): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
-const ORDERS = ['A-1001', 'A-1002'];
+const ORDER_IDS = ['A-1001', 'A-1002'];
 
 describe('the examples', () => {
   const workflows = readdirSync(EXAMPLES, { recursive: true, withFileTypes: true })
@@ -83,23 +83,23 @@ describe('the examples', () => {
 
   it('cold-room: Python finds the outliers, JavaScript reports them', async () => {
     expect(await runExample('cold-room.json')).toMatchObject({
-      result: 'Mean 6.15 °C until 2026-02-06; out of line: 2026-02-04 (12.6 °C)',
+      result: 'Mean 6.15 °C until 2026-02-06; outliers: 2026-02-04 (12.6 °C)',
     });
   });
 
   it('support-agent: runs with a scripted model and a mocked chat', async () => {
     const mockArgs = ['--mocks', `${EXAMPLES}/support-agent.mocks.json`];
     expect(await runExample('support-agent.json', ...mockArgs)).toMatchObject({
-      result: { topic: 'Sign-in', urgency: 'urgent', alerted: '1767225600.000100', draft: null },
+      result: { topic: 'Sign-in', urgency: 'urgent', alertTimestamp: '1767225600.000100', draft: null },
     });
   });
 
   it('refund-agent: one process asks for the approval, and another makes the refund', async () => {
     const server = await startModelServer(({ body, number }) => {
       if (number === 1)
-        return { toolCalls: ORDERS.map((order) => ({ name: 'look_up_order', args: { order } })) };
+        return { toolCalls: ORDER_IDS.map((order) => ({ name: 'look_up_order', args: { order } })) };
       if (number === 2)
-        return { toolCalls: ORDERS.map((order) => ({ name: 'refund', args: { order, amount: 48 } })) };
+        return { toolCalls: ORDER_IDS.map((order) => ({ name: 'refund', args: { order, amount: 48 } })) };
       return { text: JSON.stringify(body).includes('The mug is fine.') ? 'One refund.' : 'Two refunds.' };
     });
     onTestFinished(() => server.close());

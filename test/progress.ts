@@ -60,18 +60,18 @@ export class ProgressReporter implements Reporter {
     const now = Date.now();
     const runningLines = [...this.#runningFiles.values()].map(
       ({ path, startedMs, testCount }) =>
-        `  ${path}: ${testCount} tests in ${toMinutes(now - startedMs)} minutes`,
+        `  ${path}: ${testCount} tests in ${formatMinutes(now - startedMs)} minutes`,
     );
     process.stdout.write(`${[this.#formatSummary(), ...runningLines].join('\n')}\n`);
   }
 
   #formatSummary(): string {
     const files = `${this.#endedFileCount} of ${this.#fileCount} files`;
-    const duration = toMinutes(Date.now() - this.#startedMs);
+    const duration = formatMinutes(Date.now() - this.#startedMs);
     return `${files}, ${this.#testCount} tests, ${this.#failedTestCount} failed, in ${duration} minutes.`;
   }
 }
 
-function toMinutes(ms: number): string {
+function formatMinutes(ms: number): string {
   return (ms / MINUTE_MS).toFixed(1);
 }

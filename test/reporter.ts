@@ -34,7 +34,7 @@ export class FolderReporter implements Reporter {
     process.once('exit', () => {
       const ms = readCpuMs();
       if (ms !== undefined)
-        process.stdout.write(`${toMinutes(ms)} minutes of CPU time, ${COUNTED_PROCESSES}.\n`);
+        process.stdout.write(`${formatMinutes(ms)} minutes of CPU time, ${COUNTED_PROCESSES}.\n`);
     });
   }
 
@@ -81,7 +81,7 @@ function formatMinutesByFolder(files: readonly TestFile[]): string[] {
   }
   const rows = [...totals].toSorted(([, a], [, b]) => b - a);
   return [...rows, ['total', total] as const].map(
-    ([folder, ms]) => `${toMinutes(ms).padStart(6)}  ${folder}`,
+    ([folder, ms]) => `${formatMinutes(ms).padStart(6)}  ${folder}`,
   );
 }
 
@@ -99,12 +99,12 @@ function formatExpensiveFiles(files: readonly TestFile[]): string[] {
   const mostExpensiveFiles = timedFiles.toSorted((a, b) => b.ms - a.ms).slice(0, MAX_LISTED_FILES);
   return [
     '',
-    `Seconds of CPU time of the most expensive files (all ${timedFiles.length} took ${toMinutes(total)} minutes):`,
+    `Seconds of CPU time of the most expensive files (all ${timedFiles.length} took ${formatMinutes(total)} minutes):`,
     ...mostExpensiveFiles.map(({ path, ms }) => `${(ms / 1000).toFixed(1).padStart(6)}  ${path}`),
   ];
 }
 
-function toMinutes(ms: number): string {
+function formatMinutes(ms: number): string {
   return (ms / 60_000).toFixed(1);
 }
 

@@ -1,4 +1,4 @@
-import { isSampled, seededRandomFor } from './support/seeded-random.ts';
+import { isSampled, createSeededRandomFor } from './support/seeded-random.ts';
 
 /** Test files of one kind. Each takes 3 to 30 seconds of CPU time. */
 interface FileGroup {
@@ -47,10 +47,10 @@ const GROUPS: readonly FileGroup[] = [
       'test/temporal/approvals.test.ts',
       'test/temporal/exported-agents.test.ts',
       'test/temporal/sandboxes.test.ts',
-      'test/temporal/abuse.test.ts',
+      'test/temporal/security.test.ts',
       'test/temporal/worker.test.ts',
       'test/temporal/parity/parity.test.ts',
-      'test/temporal/replay/continued.test.ts',
+      'test/temporal/replay/continue-as-new.test.ts',
       'test/temporal/memories.test.ts',
     ],
   },
@@ -117,19 +117,19 @@ const GROUPS: readonly FileGroup[] = [
     description: 'images of real packages and tools',
     share: 1 / 7,
     files: [
-      'packages/images/src/native/tools/real.test.ts',
+      'packages/images/src/native/tools/real-registry.test.ts',
       'packages/images/src/native/debian/release.test.ts',
       'packages/images/src/native/builder.test.ts',
       'packages/images/src/javascript/npm.test.ts',
       'packages/images/src/javascript/npm-host-crash.test.ts',
       'packages/images/src/javascript/builder.test.ts',
-      'packages/images/src/javascript/real.test.ts',
+      'packages/images/src/javascript/real-registry.test.ts',
       'packages/images/src/native/tools/go/compile.test.ts',
       'packages/images/src/javascript/image.test.ts',
       'packages/images/src/python/builder.test.ts',
       'packages/images/src/native/scripts.test.ts',
       'packages/images/src/python/image.test.ts',
-      'packages/images/src/python/real.test.ts',
+      'packages/images/src/python/real-registry.test.ts',
     ],
   },
   {
@@ -170,7 +170,7 @@ const GROUPS: readonly FileGroup[] = [
       'test/leases/store.test.ts',
       'test/stores/processes.test.ts',
       'test/stores/postgres.test.ts',
-      'test/abuse/postgres.test.ts',
+      'test/security/postgres.test.ts',
       'test/leases/conformance.test.ts',
     ],
   },
@@ -217,7 +217,7 @@ export function findSkippedFiles(seed: string, args: readonly string[]): Record<
   const isNamed = (file: string): boolean => args.some((arg) => file.includes(arg.replace(/^\.\//, '')));
   return Object.fromEntries(
     GROUPS.flatMap(({ description, share, files }) => {
-      const offset = seededRandomFor(Number(seed), Buffer.from(description))();
+      const offset = createSeededRandomFor(Number(seed), Buffer.from(description))();
       const skippedFiles = files.filter((_, index) => !isSampled(index, share, offset));
       const reason = `of ${description}, ${files.length - skippedFiles.length} of ${files.length} files run`;
       return skippedFiles.filter((file) => !isNamed(file)).map((file) => [file, reason]);

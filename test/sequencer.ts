@@ -18,11 +18,11 @@ export const LONGEST_FILES: readonly string[] = [
   'test/temporal/parity/parity.test.ts',
   'test/attacks/packages.test.ts',
   'packages/sandbox/src/native/native-attacks.test.ts',
-  'test/temporal/replay/continued.test.ts',
+  'test/temporal/replay/continue-as-new.test.ts',
 ];
 
 /**
- * Sorts the files. First come the files of the project `counted`, which run in separate processes: if they came later,
+ * Sorts the files. First come the files of the project `operations`, each in its own process: if they came later,
  * Vitest would have to end a shared process and start it again. Then come the `LONGEST_FILES`: a fixed list, so that
  * the order is right without the durations of an earlier run. Last come the unit tests, which are short. In between,
  * files that wait for Temporal and files that compute alternate, so that the workers neither all wait nor all compete
@@ -35,8 +35,8 @@ export class LongestFirstSequencer extends BaseSequencer {
       LONGEST_FILES.findIndex((file) => moduleId.endsWith(`/${file}`));
     const isUnitTest = ({ moduleId }: TestSpecification): boolean => UNIT_TEST_PATH.test(moduleId);
     const isWaiting = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/temporal/');
-    const isolatedFiles = sortedFiles.filter(({ project }) => project.name === 'counted');
-    const sharedFiles = sortedFiles.filter(({ project }) => project.name !== 'counted');
+    const isolatedFiles = sortedFiles.filter(({ project }) => project.name === 'operations');
+    const sharedFiles = sortedFiles.filter(({ project }) => project.name !== 'operations');
     const longestFiles = sharedFiles
       .filter((file) => rankOf(file) >= 0)
       .toSorted((a, b) => rankOf(a) - rankOf(b));
@@ -50,11 +50,11 @@ export class LongestFirstSequencer extends BaseSequencer {
 
 const UNIT_TEST_PATH = /\/packages\/(?:api|blocks|cli|core|engine|service|temporal)\/src\//;
 
-/** Returns the items of `many` with those of `few` evenly spaced among them. */
-function interleave<T>(few: readonly T[], many: readonly T[]): T[] {
-  const distance = Math.ceil(many.length / Math.max(1, few.length));
-  const mixed = many.flatMap((item, index) =>
-    index % distance === 0 ? [...few.slice(index / distance, index / distance + 1), item] : [item],
+/** Returns `frequentItems` with `rareItems` evenly spaced among them. */
+function interleave<T>(rareItems: readonly T[], frequentItems: readonly T[]): T[] {
+  const interval = Math.ceil(frequentItems.length / Math.max(1, rareItems.length));
+  const interleavedItems = frequentItems.flatMap((item, index) =>
+    index % interval === 0 ? [...rareItems.slice(index / interval, index / interval + 1), item] : [item],
   );
-  return [...mixed, ...few.slice(Math.ceil(many.length / distance))];
+  return [...interleavedItems, ...rareItems.slice(Math.ceil(frequentItems.length / interval))];
 }

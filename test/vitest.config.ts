@@ -35,9 +35,13 @@ const isTemporalReady = temporalServer.kind !== 'none';
 
 /** Returns the projects that start last, because a server that they need is built while the other tests run. */
 function listLateProjects(isFull: boolean): { name: string; pattern: string; globalSetup: string }[] {
-  const server = { name: 'temporal', pattern: TEMPORAL_TESTS, globalSetup: 'test/temporal/setup.ts' };
-  const s3 = { name: 's3', pattern: S3_TESTS, globalSetup: 'test/integrations/s3-setup.ts' };
-  return [...(isTemporalReady ? [] : [server]), ...(hasToBuildS3({ isFull }) ? [s3] : [])];
+  const temporalProject = {
+    name: 'temporal',
+    pattern: TEMPORAL_TESTS,
+    globalSetup: 'test/temporal/setup.ts',
+  };
+  const s3Project = { name: 's3', pattern: S3_TESTS, globalSetup: 'test/integrations/s3-setup.ts' };
+  return [...(isTemporalReady ? [] : [temporalProject]), ...(hasToBuildS3({ isFull }) ? [s3Project] : [])];
 }
 
 export default defineConfig(({ mode }) => {
@@ -62,7 +66,7 @@ export default defineConfig(({ mode }) => {
         // Tests start hundreds of processes that load the same modules.
         NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/heddle-test/compiled'),
       },
-      // .ci/run reads the numbers from the JSON report.
+      // .ci/run reads the numbers of passed, failed and skipped tests from the JSON report.
       reporters: [
         'default',
         ['json', { outputFile: 'node_modules/.cache/heddle-test/report.json' }],
@@ -73,8 +77,8 @@ export default defineConfig(({ mode }) => {
       sequence: { sequencer: LongestFirstSequencer },
       // On a shared machine, a process can wait for seconds. The reporter names each test that needed the retry.
       retry: process.env['CI'] ? 1 : 0,
-      // Files share processes and the modules that they load: loading both for each file would cost more than most
-      // tests.
+      // Files share processes and loaded modules: starting a process and loading the modules for each file would take
+      // longer than most tests.
       isolate: false,
       restoreMocks: true,
       unstubEnvs: true,
@@ -88,7 +92,7 @@ export default defineConfig(({ mode }) => {
         {
           extends: true,
           test: {
-            name: 'counted',
+            name: 'operations',
             include: [COUNTING_TESTS],
             exclude: excludedPatterns,
             isolate: true,
@@ -125,7 +129,7 @@ export default defineConfig(({ mode }) => {
         {
           extends: true,
           test: {
-            name: 'production temporal',
+            name: 'temporal production',
             include: [PRODUCTION_TESTS],
             exclude: excludedPatterns,
             globalSetup: 'test/temporal/production/setup.ts',

@@ -38,13 +38,13 @@ async function expectCompletion(file: string): Promise<void> {
     '60',
     '--json',
   ];
-  const execution = await runHeddle(['run', file, ...args]);
-  expect({ exitCode: execution.exitCode, stderr: execution.stderr }).toEqual({ exitCode: 0, stderr: '' });
-  const { data: run } = JSON.parse(execution.stdout) as { data: { runId: string; status: string } };
+  const runResult = await runHeddle(['run', file, ...args]);
+  expect({ exitCode: runResult.exitCode, stderr: runResult.stderr }).toEqual({ exitCode: 0, stderr: '' });
+  const { data: run } = JSON.parse(runResult.stdout) as { data: { runId: string; status: string } };
   expect(run.status).toBe('completed');
 
-  const details = await runHeddle(['runs', 'show', run.runId, '--data', dataPath, '--json']);
-  const { logs } = (JSON.parse(details.stdout) as { data: { logs: { status: string }[] } }).data;
+  const showResult = await runHeddle(['runs', 'show', run.runId, '--data', dataPath, '--json']);
+  const { logs } = (JSON.parse(showResult.stdout) as { data: { logs: { status: string }[] } }).data;
   expect(logs.length).toBeGreaterThan(1);
   expect(logs.filter(({ status }) => status !== 'completed')).toEqual([]);
 }

@@ -6,10 +6,10 @@ import type { Express } from 'express';
 
 export function createExpressApp(api: Pick<Api, 'fetch'>): Express {
   const app = express();
-  const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });
+  const heddleListener = getRequestListener(api.fetch, { overrideGlobalObjects: false });
   // Register Heddle before express.json(), which consumes bodies. Use app.all: app.use(path) strips the path.
   app.all(['/api/v2/{*path}', '/openapi.json', '/docs{/*path}'], (request, response) =>
-    heddle(request, response),
+    heddleListener(request, response),
   );
   app.use(express.json());
   app.get('/hello', (_request, response) => void response.send('a route of the host'));

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 export function createFastifyApp(api: Pick<Api, 'fetch'>): FastifyInstance {
   const app = Fastify();
   app.get('/hello', () => 'a route of the host');
-  const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });
+  const heddleListener = getRequestListener(api.fetch, { overrideGlobalObjects: false });
   void app.register((scope, _options, done) => {
     // Heddle parses bodies itself.
     scope.removeAllContentTypeParsers();
@@ -15,7 +15,7 @@ export function createFastifyApp(api: Pick<Api, 'fetch'>): FastifyInstance {
     for (const path of ['/api/v2/*', '/openapi.json', '/docs', '/docs/*']) {
       scope.all(path, (request, reply) => {
         reply.hijack();
-        return heddle(request.raw, reply.raw);
+        return heddleListener(request.raw, reply.raw);
       });
     }
     done();

@@ -5,12 +5,12 @@ import { getRequestListener } from '@hono/node-server';
 import type { Api } from '@heddle/api';
 
 export function createNodeServer(api: Pick<Api, 'fetch'>): Server {
-  const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });
+  const heddleListener = getRequestListener(api.fetch, { overrideGlobalObjects: false });
   return createServer((request, response) => {
     if (request.url === '/hello') {
       response.end('a route of the host');
       return;
     }
-    void heddle(request, response);
+    void heddleListener(request, response);
   });
 }

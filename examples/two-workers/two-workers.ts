@@ -65,7 +65,7 @@ const previousRunId = await readNewestRunId();
 const firstWorker = await startWorker('one');
 const run = startCommand('run', WORKFLOW_PATH, '--runtime', 'temporal', '--no-worker', ...SERVER_OPTIONS);
 const output = text(run.stdout);
-const exitEvent = once(run, 'exit');
+const exitPromise = once(run, 'exit');
 
 let runId: string | undefined;
 while (runId === undefined || runId === previousRunId) {
@@ -81,7 +81,7 @@ while (wovenRows.length < 2) {
 firstWorker.kill('SIGKILL');
 print(`one: killed after it wove ${wovenRows.map(({ colour }) => colour).join(', ')}`);
 
-const [exitCode] = (await exitEvent) as [number];
+const [exitCode] = (await exitPromise) as [number];
 const { result } = JSON.parse(await output) as { result: Row[] };
 print(`two: finished the run: ${result.map(({ colour }) => colour).join(', ')}`);
 const repeatedRows = wovenRows.filter((row, index) => row.number !== result[index]?.number);

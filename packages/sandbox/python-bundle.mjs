@@ -18,7 +18,7 @@ if (version !== VERSION) {
   );
 }
 
-const patches = {
+const patchPlugin = {
   name: 'patches',
   setup({ onLoad }) {
     onLoad({ filter: /pyodide\.asm\.mjs$/ }, async ({ path }) => ({
@@ -31,7 +31,7 @@ const patches = {
 await mkdir(OUT, { recursive: true });
 const { info, packages } = JSON.parse(await readFile(join(pyodideFolder, 'pyodide-lock.json'), 'utf8'));
 const guest = await bundleGuest('src/guest/python/main.ts', {
-  plugins: [patches],
+  plugins: [patchPlugin],
   loader: { '.py': 'text' },
   // Imported dynamically, on branches that an isolate never takes.
   external: ['node:*', 'ws'],

@@ -1,8 +1,8 @@
 // A process that a test kills: `node agent-process.ts OPTIONS`; OPTIONS is JSON (see `killable-process.ts`). Its agent
 // calls a tool in each of four rounds; each call appends its number to `effectsFile` and prints it, and at `stopPoint`
 // the process waits to be killed. With `question` its agent answers that question and has a memory, and `stopPoint` is
-// a point of `MEMORY_POINTS`. With `engine` it runs the workflow and prints the output; with `worker` it is a worker
-// until its stdin ends.
+// a point of `MEMORY_STOP_POINTS`. With `engine` it runs the workflow and prints the output; with `worker` it is a
+// worker until its stdin ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import type { BlockExecutor, Json, JsonObject } from '@heddle/core';
@@ -16,7 +16,7 @@ import {
   COUNTING_BY_WORKFLOW,
   CONVERSATION_WORKFLOW,
 } from './killable-process.ts';
-import type { AgentProcessOptions, MEMORY_POINTS } from './killable-process.ts';
+import type { AgentProcessOptions, MEMORY_STOP_POINTS } from './killable-process.ts';
 
 const processOptions = JSON.parse(process.argv[2] ?? '') as AgentProcessOptions;
 const {
@@ -26,7 +26,7 @@ const {
   countsByWorkflow = false,
   question,
   models = {},
-  ...runtime
+  ...runtimeOptions
 } = processOptions;
 const [workflowId, ...definitions] =
   question !== undefined
@@ -37,7 +37,7 @@ const [workflowId, ...definitions] =
 const RUN_ID = question === undefined ? 'agent-run' : `asked-${question}`;
 
 /** Prints the point and waits to be killed, if the process stops at it. */
-async function reachPoint(point: (typeof MEMORY_POINTS)[number][0]): Promise<void> {
+async function reachPoint(point: (typeof MEMORY_STOP_POINTS)[number][0]): Promise<void> {
   if (point !== stopPoint) return;
   process.stdout.write(`${point}\n`);
   await new Promise(() => undefined);
@@ -116,7 +116,7 @@ const options = {
 
 /** Starts the run, or continues it, and returns its output. */
 async function completeRun(): Promise<Json> {
-  const engine = await createEngine({ ...options, ...runtime.engine });
+  const engine = await createEngine({ ...options, ...runtimeOptions.engine });
   for (const definition of definitions) await engine.deploy(definition);
   const input = question === undefined ? {} : { question };
   const result = engine.attach(RUN_ID).then(
@@ -136,8 +136,8 @@ async function completeRun(): Promise<Json> {
   return countsByWorkflow ? { ...(output as JsonObject), childCount: children.length } : (output ?? null);
 }
 
-if (runtime.worker) {
-  const worker = await createWorker({ ...options, ...runtime.worker });
+if (runtimeOptions.worker) {
+  const worker = await createWorker({ ...options, ...runtimeOptions.worker });
   process.stdin.on('end', () => void worker.stop({ drainMs: 0, killMs: 2000 }));
   process.stdin.resume();
 } else process.stdout.write(`${JSON.stringify(await completeRun())}\n`);

@@ -39,7 +39,7 @@ interface AgentOptions {
   engine?: EngineOptions;
 }
 
-async function start(
+async function startAgent(
   server: ModelServer,
   { fields = {}, input = { city: 'Oslo' }, options, engine: engineOptions }: AgentOptions,
 ) {
@@ -56,7 +56,7 @@ async function start(
 }
 
 async function ask(server: ModelServer, agentOptions: AgentOptions = {}) {
-  const { run } = await start(server, agentOptions);
+  const { run } = await startAgent(server, agentOptions);
   return run.result();
 }
 
@@ -97,7 +97,7 @@ describe.each(PROVIDER_APIS)('an agent with the interface of %s', (providerApi) 
   it('calls tools until the model answers, and outputs the calls', async () => {
     const server = await startModel([
       {
-        text: 'I look it up.',
+        text: 'I will look it up.',
         toolCalls: [
           { name: 'weather', args: { city: 'Oslo' } },
           { name: 'weather', args: { city: 'Bergen' } },
@@ -157,7 +157,7 @@ describe('an agent whose provider fails', () => {
       { status: 500 },
       { text: 'Rain.' },
     ]);
-    const { run } = await start(server, { engine: { clock } });
+    const { run } = await startAgent(server, { engine: { clock } });
     await clock.waitForTimer(7000);
     clock.advance(6999);
     expect(server.requests).toHaveLength(1);
@@ -171,7 +171,7 @@ describe('an agent whose provider fails', () => {
   it('fails after four attempts', async () => {
     const clock = new TestClock();
     const server = await startModel([{ status: 503, message: 'overloaded' }]);
-    const { run } = await start(server, { engine: { clock } });
+    const { run } = await startAgent(server, { engine: { clock } });
     for (const ms of [1000, 2000, 4000]) {
       await clock.waitForTimer(ms);
       clock.advance(ms);
@@ -200,15 +200,15 @@ describe('an agent whose provider fails', () => {
       { chunks: ['Rain ', 'an'], disconnects: true },
       { chunks: ['Snow ', 'today.'] },
     ]);
-    const { run } = await start(server, { engine: { clock } });
+    const { run } = await startAgent(server, { engine: { clock } });
     const events = collectEvents(run.events());
     await clock.waitForTimer(1000);
     clock.advance(1000);
     expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'Snow today.' } });
-    const emitted = (await events).flatMap((event) =>
+    const emissions = (await events).flatMap((event) =>
       event.type === 'block:emission' ? [event.emission] : [],
     );
-    expect(emitted).toEqual([
+    expect(emissions).toEqual([
       { type: 'text', text: 'Rain ' },
       { type: 'reset' },
       { type: 'text', text: 'Snow ' },
@@ -219,7 +219,7 @@ describe('an agent whose provider fails', () => {
 
 describe('an agent whose model makes mistakes', () => {
   it('tells the model about unknown tools, invalid arguments and failed calls', async () => {
-    const broken: AgentTool = {
+    const brokenTool: AgentTool = {
       ...weatherTool,
       id: 'broken',
       run: async () => {
@@ -238,7 +238,7 @@ describe('an agent whose model makes mistakes', () => {
       { text: 'I do not know.' },
     ]);
     const fields = { tools: [WEATHER_CONFIG, { type: 'broken' }] };
-    const result = await ask(server, { fields, options: { tools: [weatherTool, broken] } });
+    const result = await ask(server, { fields, options: { tools: [weatherTool, brokenTool] } });
     expect(result).toMatchObject({ status: 'completed', output: { content: 'I do not know.' } });
     const { list } = (result.output as { toolCalls: { list: { result: string; success: boolean }[] } })
       .toolCalls;

@@ -30,11 +30,11 @@ describe('the approval of tool calls', () => {
     const messages = [{ role: 'user', content: 'The token is {{TOKEN}}.' }];
     const { engine, run } = await startRun({ ...options, env: { TOKEN: 'very-secret-token' } }, { messages });
     await run.result();
-    const editTo = (to: string): Json => ({ decision: 'edit', arguments: { to, amount: 1 } });
-    await expect(engine.resume(run.runId, { input: editTo('{{TOKEN}}') })).rejects.toMatchObject({
+    const createEditInput = (to: string): Json => ({ decision: 'edit', arguments: { to, amount: 1 } });
+    await expect(engine.resume(run.runId, { input: createEditInput('{{TOKEN}}') })).rejects.toMatchObject({
       code: 'RESUME_INPUT_INVALID',
     });
-    const result = await engine.resume(run.runId, { input: editTo('very-secret-token') });
+    const result = await engine.resume(run.runId, { input: createEditInput('very-secret-token') });
     expect(result).toMatchObject({
       status: 'completed',
       output: {

@@ -10,7 +10,7 @@ import type { ModelResponse, ModelServer } from '../support/model-server.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import type { TestBlock } from '../support/workflow.ts';
 
-const MODEL = { model: 'gpt-4o' };
+const MODEL_FIELDS = { model: 'gpt-4o' };
 
 /** Starts a model that gives these responses in order; the last response repeats. */
 async function startModel(...responses: ModelResponse[]): Promise<ModelServer> {
@@ -33,7 +33,7 @@ interface RunOptions {
   engine?: EngineOptions;
 }
 
-async function start(
+async function startRun(
   server: ModelServer,
   { testBlocks, edges, input = {}, engine: engineOptions }: RunOptions,
 ) {
@@ -50,8 +50,8 @@ async function start(
 
 /** Runs a workflow with one block. */
 async function runBlock(server: ModelServer, type: string, fields: JsonObject, input: JsonObject = {}) {
-  const { run } = await start(server, {
-    testBlocks: [block('B', type, { ...MODEL, ...fields })],
+  const { run } = await startRun(server, {
+    testBlocks: [block('B', type, { ...MODEL_FIELDS, ...fields })],
     edges: ['Start -> B'],
     input,
   });
@@ -78,7 +78,7 @@ const ROUTES = [
 describe('a router with routes', () => {
   const routerRunOptions = (routes: JsonObject[] | string = ROUTES): RunOptions => ({
     testBlocks: [
-      block('R', 'router_v2', { ...MODEL, context: '<start.message>', routes }),
+      block('R', 'router_v2', { ...MODEL_FIELDS, context: '<start.message>', routes }),
       fn('Sell', 'return "sold"'),
       fn('Help', 'return <r.selectedRoute> + ": " + <r.reasoning>'),
       fn('Sorry', 'return <r.error>'),
@@ -92,7 +92,7 @@ describe('a router with routes', () => {
       { reasoning: 'It is broken.', route: 'r-help' },
       { inputTokens: 1000 },
     );
-    const { run, readLogs } = await start(server, routerRunOptions());
+    const { run, readLogs } = await startRun(server, routerRunOptions());
     expect(await run.result()).toMatchObject({
       status: 'completed',
       output: { result: 'r-help: It is broken.' },
@@ -117,13 +117,13 @@ describe('a router with routes', () => {
 
   it('reads routes from a JSON string', async () => {
     const server = await startModelReturning({ reasoning: '', route: 'r-sales' });
-    const { run } = await start(server, routerRunOptions(JSON.stringify(ROUTES)));
+    const { run } = await startRun(server, routerRunOptions(JSON.stringify(ROUTES)));
     expect(await run.result()).toMatchObject({ output: { result: 'sold' } });
   });
 
   it('describes the format of the answer in the prompt, for servers that ignore response formats', async () => {
     const server = await startModelReturning({ reasoning: '', route: 'r-sales' });
-    const { run } = await start(server, routerRunOptions());
+    const { run } = await startRun(server, routerRunOptions());
     await run.result();
     const [request] = server.requests;
     const input = request?.body['input'] as { role: string; content: string }[];
@@ -132,7 +132,7 @@ describe('a router with routes', () => {
 
   it('fails if no route fits, and does not call the model again', async () => {
     const server = await startModelReturning({ reasoning: 'Off topic.', route: 'NO_MATCH' });
-    const { run } = await start(server, routerRunOptions());
+    const { run } = await startRun(server, routerRunOptions());
     expect(await run.result()).toMatchObject({
       output: { result: 'The model found no route of "R" that fits.' },
     });
@@ -141,7 +141,7 @@ describe('a router with routes', () => {
 
   it('does not choose a route that does not exist, even if the model insists', async () => {
     const server = await startModelReturning({ reasoning: 'x', route: 'r-admin' });
-    const { run } = await start(server, routerRunOptions());
+    const { run } = await startRun(server, routerRunOptions());
     expect(await run.result()).toMatchObject({
       output: { result: expect.stringContaining('does not match the response format') as string },
     });
@@ -150,7 +150,7 @@ describe('a router with routes', () => {
 
   it('emits nothing, because the answer of the model is not for readers', async () => {
     const server = await startModelReturning({ reasoning: 'It is broken.', route: 'r-help' });
-    const { run } = await start(server, routerRunOptions());
+    const { run } = await startRun(server, routerRunOptions());
     expect(await collectEmissions(run)).toEqual([]);
   });
 });
@@ -158,9 +158,9 @@ describe('a router with routes', () => {
 describe('the older router', () => {
   it('chooses one of the next blocks', async () => {
     const server = await startModelReturning({ reasoning: 'x', route: 'Left' });
-    const { run } = await start(server, {
+    const { run } = await startRun(server, {
       testBlocks: [
-        block('R', 'router', { ...MODEL, prompt: 'Where to?' }),
+        block('R', 'router', { ...MODEL_FIELDS, prompt: 'Where to?' }),
         fn('Left', 'return <r.selectedPath.blockTitle>'),
         fn('Right', 'return 1'),
       ],
@@ -234,8 +234,8 @@ describe('a translation', () => {
 
   it('is emitted as it arrives', async () => {
     const server = await startModel({ chunks: ['Bon', 'jour'] });
-    const fields = { ...MODEL, context: 'Hello', targetLanguage: 'French' };
-    const { run } = await start(server, {
+    const fields = { ...MODEL_FIELDS, context: 'Hello', targetLanguage: 'French' };
+    const { run } = await startRun(server, {
       testBlocks: [block('B', 'translate', fields)],
       edges: ['Start -> B'],
     });
@@ -267,8 +267,8 @@ describe('a vision block', () => {
   }
 
   const runVision = (server: ModelServer, fields: JsonObject, exceptions: string[] = []) =>
-    start(server, {
-      testBlocks: [block('B', 'vision', { ...MODEL, ...fields })],
+    startRun(server, {
+      testBlocks: [block('B', 'vision', { ...MODEL_FIELDS, ...fields })],
       edges: ['Start -> B'],
       engine: { egress: { exceptions } },
     }).then(({ run }) => run.result());
@@ -277,7 +277,7 @@ describe('a vision block', () => {
     'sends images to %s with the question',
     async (model) => {
       const server = await startModel({ text: 'A loom.' });
-      const { run } = await start(server, {
+      const { run } = await startRun(server, {
         testBlocks: [block('B', 'vision', { model, imageUrl: DATA_URL, prompt: 'What is it?' })],
         edges: ['Start -> B'],
         engine: { credentials: { openai: 'key', anthropic: 'key', google: 'key' } },
@@ -296,7 +296,7 @@ describe('a vision block', () => {
       credentials: { openai: 'key' },
     });
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const fields = { ...MODEL, imageFile: '<start.files>' };
+    const fields = { ...MODEL_FIELDS, imageFile: '<start.files>' };
     const source = { workflow: workflow([block('B', 'vision', fields)], ['Start -> B']) };
     const file = { type: 'file', name: 'loom.png', data: DATA_URL };
     const input = await engine.storeFiles(source, { files: [file] });

@@ -110,8 +110,8 @@ describe('code in a tool file', () => {
   });
 
   it('is refused with an id that another tool has', async () => {
-    const duplicates = { ...TOOL_FILE, code: [...(TOOL_FILE.code ?? []), ...(TOOL_FILE.code ?? [])] };
-    const { result } = await ask([{ type: 'double' }], [], duplicates);
+    const fileWithDuplicates = { ...TOOL_FILE, code: [...(TOOL_FILE.code ?? []), ...(TOOL_FILE.code ?? [])] };
+    const { result } = await ask([{ type: 'double' }], [], fileWithDuplicates);
     expect(result).toMatchObject({ status: 'failed' });
     expect(result.error?.message).toContain('"double" occurs twice');
   });

@@ -35,7 +35,8 @@ async function ask(server: ModelServer, { fields = {}, options, engine: engineOp
 }
 
 describe('the key of a provider', () => {
-  const sentKeyOf = (server: ModelServer): string | undefined => server.requests[0]?.headers.authorization;
+  const authorizationHeaderOf = (server: ModelServer): string | undefined =>
+    server.requests[0]?.headers.authorization;
 
   /** Every tenant stores a key for every provider. */
   const credentialsOfAllProviders: TenantCredentials = {
@@ -49,18 +50,18 @@ describe('the key of a provider', () => {
     const fields = { apiKey: '{{KEY}}' };
     const options = { variables: { OPENAI_API_KEY: 'key-of-the-variable' } };
     const env = { KEY: 'key-of-the-block' };
-    const keys: (string | undefined)[] = [];
-    for (const setting of [
+    const authorizationHeaders: (string | undefined)[] = [];
+    for (const agentOptions of [
       { fields, options, engine: { env } },
       { fields, options, engine: { env, credentials: {}, tenantCredentials: credentialsOfAllProviders } },
       { options, engine: { credentials: {}, tenantCredentials: credentialsOfAllProviders } },
       { options, engine: { credentials: {} } },
     ]) {
       const server = await startModel([{ text: 'Rain.' }]);
-      expect(await ask(server, setting)).toMatchObject({ status: 'completed' });
-      keys.push(sentKeyOf(server));
+      expect(await ask(server, agentOptions)).toMatchObject({ status: 'completed' });
+      authorizationHeaders.push(authorizationHeaderOf(server));
     }
-    expect(keys).toEqual([
+    expect(authorizationHeaders).toEqual([
       'Bearer key-of-openai',
       'Bearer key-of-the-block',
       'Bearer key-of-the-workspace',
@@ -91,7 +92,7 @@ describe('the key of a provider', () => {
 });
 
 describe('a tool with a stored credential', () => {
-  const shop: AgentTool = {
+  const shopTool: AgentTool = {
     id: 'shop',
     description: 'Lists the orders.',
     parameters: { type: 'object', properties: {} },
@@ -109,7 +110,11 @@ describe('a tool with a stored credential', () => {
   const callShop = async (params: JsonObject) => {
     const server = await startModel([{ toolCalls: [{ name: 'shop', args: {} }] }, { text: 'Done.' }]);
     const fields = { tools: [{ type: 'shop', params }] };
-    const result = await ask(server, { fields, options: { tools: [shop] }, engine: { tenantCredentials } });
+    const result = await ask(server, {
+      fields,
+      options: { tools: [shopTool] },
+      engine: { tenantCredentials },
+    });
     const { list } = (result.output as { toolCalls: { list: { result: unknown }[] } }).toolCalls;
     return { result: list[0]?.result, requestsText: JSON.stringify(server.requests.map(({ body }) => body)) };
   };
@@ -135,7 +140,7 @@ describe('a credential block', () => {
         ? { id: 'c1', name: 'Shop', type: 'oauth', provider: 'shop', secret: 'at-1234567', account: 'me' }
         : undefined,
   };
-  const shop: AgentTool = {
+  const shopTool: AgentTool = {
     id: 'shop',
     description: 'Lists the orders.',
     parameters: { type: 'object', properties: {} },
@@ -144,7 +149,7 @@ describe('a credential block', () => {
   const run = async (fields: JsonObject) => {
     const server = await startModel([{ toolCalls: [{ name: 'shop', args: {} }] }, { text: 'Done.' }]);
     const engine = await createEngine({
-      blocks: blocks({ tools: [shop] }),
+      blocks: blocks({ tools: [shopTool] }),
       services: server.services,
       credentials: { openai: 'key-of-openai' },
       tenantCredentials,
@@ -173,9 +178,9 @@ describe('a credential block', () => {
   });
 
   it('fails without a credential, and for an unknown credential or operation', async () => {
-    const codeOf = async (fields: JsonObject) => (await run(fields)).result.error?.code;
-    expect(await codeOf({ credentialId: 'c2' })).toBe('CREDENTIAL_UNKNOWN');
-    expect(await codeOf({})).toBe('CREDENTIAL_UNKNOWN');
-    expect(await codeOf({ operation: 'list' })).toBe('BLOCK_CONFIG_INVALID');
+    const errorCodeOf = async (fields: JsonObject) => (await run(fields)).result.error?.code;
+    expect(await errorCodeOf({ credentialId: 'c2' })).toBe('CREDENTIAL_UNKNOWN');
+    expect(await errorCodeOf({})).toBe('CREDENTIAL_UNKNOWN');
+    expect(await errorCodeOf({ operation: 'list' })).toBe('BLOCK_CONFIG_INVALID');
   });
 });

@@ -7,7 +7,7 @@ import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 
 type OpenEngine = (options: EngineOptions) => Promise<Engine>;
 
-const openerWith =
+const createEngineOpener =
   (createStoreOptions: () => EngineOptions): OpenEngine =>
   async (options) => {
     const engine = await createEngine({ ...options, ...createStoreOptions() });
@@ -19,11 +19,11 @@ const openerWith =
 export function describeOnStores(describeTests: (environment: string, openEngine: OpenEngine) => void): void {
   describeTests(
     'in memory',
-    openerWith(() => ({})),
+    createEngineOpener(() => ({})),
   );
   describeTests(
     'on SQLite',
-    openerWith(() => ({ data: createDataFolder() })),
+    createEngineOpener(() => ({ data: createDataFolder() })),
   );
   describe.skipIf(!hasPostgres)('in a database', () => {
     let url = '';
@@ -32,7 +32,7 @@ export function describeOnStores(describeTests: (environment: string, openEngine
     });
     describeTests(
       'on PostgreSQL',
-      openerWith(() => ({ postgres: { url, schema: randomUUID(), maxConnections: 3 } })),
+      createEngineOpener(() => ({ postgres: { url, schema: randomUUID(), maxConnections: 3 } })),
     );
   });
 }

@@ -5,10 +5,10 @@ import { block, fn, workflow } from '../support/workflow.ts';
 import { AGENT_FIELDS, RESPONSE, createMeteredEngine, startModel, runAgent } from './metered-agents.ts';
 
 const CLAUDE = 'claude-sonnet-4-5';
-const UNAVAILABLE_ANSWER = { status: 503, headers: { 'retry-after': '0' } };
-const isOpenai = ({ providerApi }: ModelRequest): boolean => providerApi === 'openai';
+const UNAVAILABLE_RESPONSE = { status: 503, headers: { 'retry-after': '0' } };
+const isOpenaiRequest = ({ providerApi }: ModelRequest): boolean => providerApi === 'openai';
 
-const count: AgentTool = {
+const countTool: AgentTool = {
   id: 'count',
   description: 'Counts.',
   parameters: { type: 'object', properties: {} },
@@ -18,7 +18,7 @@ const count: AgentTool = {
 describe('fallback models', () => {
   it('answer in order when a model is unavailable after all attempts, and the output names the model that answered', async () => {
     const server = await startModel((request) =>
-      request.providerApi === 'google' ? RESPONSE : UNAVAILABLE_ANSWER,
+      request.providerApi === 'google' ? RESPONSE : UNAVAILABLE_RESPONSE,
     );
     const engine = await createMeteredEngine(server, {});
     const { output } = await runAgent(engine, { fallbackModels: [CLAUDE, 'gemini-2.5-flash', 'gpt-5'] });
@@ -40,7 +40,9 @@ describe('fallback models', () => {
   });
 
   it('leave the names of unavailable models in the output for later blocks', async () => {
-    const server = await startModel((request) => (isOpenai(request) ? UNAVAILABLE_ANSWER : RESPONSE));
+    const server = await startModel((request) =>
+      isOpenaiRequest(request) ? UNAVAILABLE_RESPONSE : RESPONSE,
+    );
     const engine = await createMeteredEngine(server, {});
     const agent = block('A', 'agent', { ...AGENT_FIELDS, fallbackModels: [CLAUDE] });
     const definition = workflow(
@@ -53,7 +55,9 @@ describe('fallback models', () => {
   });
 
   it('are those of the operator if the block has none, except models without a key', async () => {
-    const server = await startModel((request) => (isOpenai(request) ? UNAVAILABLE_ANSWER : RESPONSE));
+    const server = await startModel((request) =>
+      isOpenaiRequest(request) ? UNAVAILABLE_RESPONSE : RESPONSE,
+    );
     const engine = await createMeteredEngine(server, {
       blocksOptions: { fallbackModels: ['gpt-4o', 'mistral-small-latest', CLAUDE] },
     });
@@ -79,7 +83,7 @@ describe('fallback models', () => {
 
   it('do not get the key of the block, which is for the provider of its model', async () => {
     const server = await startModel((request) =>
-      request.providerApi === 'compatible' ? UNAVAILABLE_ANSWER : RESPONSE,
+      request.providerApi === 'compatible' ? UNAVAILABLE_RESPONSE : RESPONSE,
     );
     const engine = await createMeteredEngine(server, {});
     const fields = { model: 'mistral-small-latest', apiKey: 'key-of-the-block' };
@@ -94,11 +98,11 @@ describe('fallback models', () => {
 
   it('continue after tool calls, and the text of the interrupted model is retracted', async () => {
     const server = await startModel((request) => {
-      if (!isOpenai(request)) return { text: 'Done.' };
+      if (!isOpenaiRequest(request)) return { text: 'Done.' };
       if (request.number === 1) return { text: 'I count.', toolCalls: [{ name: 'count', args: {} }] };
       return { text: 'Half', disconnects: true };
     });
-    const engine = await createMeteredEngine(server, { blocksOptions: { tools: [count] } });
+    const engine = await createMeteredEngine(server, { blocksOptions: { tools: [countTool] } });
     const fields = { ...AGENT_FIELDS, tools: [{ type: 'count' }], fallbackModels: [CLAUDE] };
     const run = await engine.start({ workflow: workflow([block('A', 'agent', fields)], ['Start -> A']) });
     const texts: string[] = [];
@@ -117,10 +121,12 @@ describe('fallback models', () => {
   });
 
   it('count towards spending caps like every call', async () => {
-    const server = await startModel((request) => (isOpenai(request) ? UNAVAILABLE_ANSWER : RESPONSE));
+    const server = await startModel((request) =>
+      isOpenaiRequest(request) ? UNAVAILABLE_RESPONSE : RESPONSE,
+    );
     const engine = await createMeteredEngine(server, { maxCost: { call: 0.0105 } });
     const { error } = await runAgent(engine, { fallbackModels: [CLAUDE] });
     expect(error).toMatchObject({ code: 'SPENDING_CAP_REACHED' });
-    expect(server.requests.every(isOpenai)).toBe(true);
+    expect(server.requests.every(isOpenaiRequest)).toBe(true);
   });
 });

@@ -18,7 +18,7 @@ const PROVIDERS = [
 ];
 
 /** Returns the body of the only model request of an agent with this response format. */
-async function requestBodyOf(
+async function captureRequestBody(
   model: string,
   schema: JsonObject,
   fields: JsonObject = {},
@@ -62,7 +62,7 @@ describe.each<[model: string, path: readonly string[], fields?: JsonObject]>([
       [STRICT_SCHEMA, true],
       [LOOSE_SCHEMA, false],
     ] as const) {
-      const body = await requestBodyOf(model, schema, fields);
+      const body = await captureRequestBody(model, schema, fields);
       expect((body[outerKey] as JsonObject)[innerKey]).toMatchObject({ name: 'weather', strict, schema });
     }
   });
@@ -84,13 +84,13 @@ describe('a response format', () => {
       { additionalModelRequestFields: { output_config: { format: { schema: STRICT_SCHEMA } } } },
     ],
   ])('is sent in the form that %s expects', async (model, expected) => {
-    expect(await requestBodyOf(model, STRICT_SCHEMA)).toMatchObject(expected);
+    expect(await captureRequestBody(model, STRICT_SCHEMA)).toMatchObject(expected);
   });
 
   it.each(['groq/openai/gpt-oss-20b', 'groq/llama-3.3-70b-versatile', 'deepseek/deepseek-chat'])(
     'is an instruction in the prompt for %s, whose provider refuses schemas',
     async (model) => {
-      const body = await requestBodyOf(model, STRICT_SCHEMA, { systemPrompt: 'Be brief.' });
+      const body = await captureRequestBody(model, STRICT_SCHEMA, { systemPrompt: 'Be brief.' });
       expect(body).not.toHaveProperty('response_format');
       expect(body['messages']).toMatchObject([
         {

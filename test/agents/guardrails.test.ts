@@ -7,7 +7,7 @@ import { block, workflow } from '../support/workflow.ts';
 import { startModel } from './metered-agents.ts';
 
 /** Runs a guardrails block on `text`, which comes from the input. */
-async function check(fields: JsonObject, text: string | JsonObject) {
+async function runGuardrails(fields: JsonObject, text: string | JsonObject) {
   const engine = await createEngine({ blocks: blocks() });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const guardrails = block('G', 'guardrails', { input: '<start.text>', ...fields });
@@ -21,7 +21,7 @@ describe('guardrails for JSON', () => {
     [{ a: 1 }, true],
     ['{"a": ', false],
   ])('set `passed` for %j to %s', async (text, passed) => {
-    const { output } = await check({ validationType: 'json' }, text);
+    const { output } = await runGuardrails({ validationType: 'json' }, text);
     expect(output).toMatchObject({ passed, validationType: 'json' });
     expect('error' in (output as object)).toBe(!passed);
   });
@@ -33,12 +33,12 @@ describe('guardrails with a regular expression', () => {
     ['^A-\\d+$', 'B-17', false],
     ['^(?=.*[0-9])(?<word>\\w+)$', 'abc1', true],
   ])('set `passed` for the expression %s and the text %s to %s', async (regex, text, passed) => {
-    const { output } = await check({ validationType: 'regex', regex }, text);
+    const { output } = await runGuardrails({ validationType: 'regex', regex }, text);
     expect(output).toMatchObject({ passed, input: text });
   });
 
   it('stop the expression after a second', async () => {
-    const result = await check({ validationType: 'regex', regex: '^(a+)+$' }, `${'a'.repeat(60)}!`);
+    const result = await runGuardrails({ validationType: 'regex', regex: '^(a+)+$' }, `${'a'.repeat(60)}!`);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'EXPRESSION_FAILED' } });
     expect(result.error?.message).toContain('takes longer than 1000 ms');
   });
@@ -47,7 +47,7 @@ describe('guardrails with a regular expression', () => {
     [{ regex: '(' }, /The block "G" has an invalid regular expression: .*Unterminated group/],
     [{}, /The block "G" has no regular expression/],
   ])('fail if the expression is invalid: %j', async (fields, message) => {
-    const result = await check({ validationType: 'regex', ...fields }, 'x');
+    const result = await runGuardrails({ validationType: 'regex', ...fields }, 'x');
     expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toMatch(message);
   });
@@ -57,7 +57,7 @@ describe('guardrails for personal data', () => {
   const text = 'Ask ada@example.com';
 
   it('do not pass text with personal data', async () => {
-    const { output } = await check({ validationType: 'pii', piiEntityTypes: [] }, text);
+    const { output } = await runGuardrails({ validationType: 'pii', piiEntityTypes: [] }, text);
     expect(output).toEqual({
       passed: false,
       validationType: 'pii',
@@ -69,14 +69,14 @@ describe('guardrails for personal data', () => {
 
   it('mask personal data', async () => {
     const fields = { validationType: 'pii', piiMode: 'mask', piiEntityTypes: '["EMAIL_ADDRESS"]' };
-    expect((await check(fields, text)).output).toMatchObject({
+    expect((await runGuardrails(fields, text)).output).toMatchObject({
       passed: true,
       maskedText: 'Ask <EMAIL_ADDRESS>',
     });
   });
 
   it('fail for unsupported types of personal data', async () => {
-    const result = await check({ validationType: 'pii', piiEntityTypes: ['PERSON', 'URL'] }, text);
+    const result = await runGuardrails({ validationType: 'pii', piiEntityTypes: ['PERSON', 'URL'] }, text);
     expect(result.error?.message).toMatch(
       /The block "G" checks for unsupported types of data: PERSON\. Supported types are EMAIL_ADDRESS, /,
     );
@@ -142,7 +142,7 @@ describe('guardrails against hallucination', () => {
   });
 
   it('fail if the host stores no knowledge bases', async () => {
-    const result = await check({ validationType: 'hallucination', knowledgeBaseId: 'kb' }, 'x');
+    const result = await runGuardrails({ validationType: 'hallucination', knowledgeBaseId: 'kb' }, 'x');
     expect(result.error).toMatchObject({ code: 'FEATURE_MISSING', details: { feature: 'knowledge' } });
   });
 });

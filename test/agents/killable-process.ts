@@ -100,14 +100,14 @@ export const CONVERSATION_WORKFLOW = workflow(
  * Points between an answer of the model and the end of the agent at which a process is killed. Each has its name, a
  * description, and the number of model calls that the run makes in total.
  */
-export const MEMORY_POINTS = [
+export const MEMORY_STOP_POINTS = [
   ['answer received', 'before the answer is recorded', 2],
   ['answer recorded', 'before the exchange is in the conversation', 1],
   ['exchange stored', 'before the result of the agent is in the journal', 1],
 ] as const;
 
 /** Starts a model that numbers its answers. Returns the options of its process, and a check of the conversation. */
-export async function startRememberingModel() {
+export async function startConversationModel() {
   const server = await startModelServer(({ number }) => ({ text: `answer ${number}` }));
   onTestFinished(() => server.close());
   const folder = createDataFolder();
@@ -154,7 +154,7 @@ export interface KillableProcess {
   /** Resolves with the last line when the process has exited. */
   lastLine: Promise<string>;
   /** Closes the stdin of a worker, which then stops. */
-  end(): void;
+  closeStdin(): void;
   /** Kills the process with SIGKILL. */
   kill(): void;
 }
@@ -167,19 +167,19 @@ export function startProcess(
   const args = ['--conditions=@heddle/source', PROGRAMS[program], JSON.stringify(options)];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
-  const closed = new Promise((resolve) => child.on('close', resolve));
+  const closePromise = new Promise((resolve) => child.on('close', resolve));
   const readLastLine = async (): Promise<string> => {
     let lastLine = '';
     for await (const line of createInterface({ input: child.stdout })) {
       lastLine = line;
       if (line === options.stopPoint) child.kill('SIGKILL');
     }
-    await closed;
+    await closePromise;
     return lastLine;
   };
   return {
     lastLine: readLastLine(),
-    end: () => void child.stdin.end(),
+    closeStdin: () => void child.stdin.end(),
     kill: () => void child.kill('SIGKILL'),
   };
 }

@@ -13,7 +13,7 @@ describe.each(storesToTest('approvals with a kill'))(
         'does not repeat the call if the kill interrupts it, and the model is told that its outcome is unknown',
         'paid',
       ],
-    ])('%s', async (_what, stopPoint) => {
+    ])('%s', async (_description, stopPoint) => {
       const { folder, commonOptions, expectOnePayment } = await startPayingModel();
       const engine =
         store === 'sqlite'

@@ -9,15 +9,15 @@ import type { KillableProcess } from './killable-process.ts';
 import { startModel } from './metered-agents.ts';
 
 /** Longer than a reservation lives without its process. */
-const AFTER_EXPIRY_MS = 3_600_000;
+const EXPIRY_WAIT_MS = 3_600_000;
 
 /**
  * Returns the counted cost of the run, in millionths of a dollar. First adds an empty reservation, because reservations
  * expire when another one is made.
  */
 async function readCountedCost({ spending }: SharedStores, nowMs: number): Promise<number> {
-  const account = { id: 'run:agent-run', cap: 1e9, retainUntilMs: nowMs + AFTER_EXPIRY_MS };
-  const expiresMs = nowMs + AFTER_EXPIRY_MS;
+  const account = { id: 'run:agent-run', capMicros: 1e9, retainUntilMs: nowMs + EXPIRY_WAIT_MS };
+  const expiresMs = nowMs + EXPIRY_WAIT_MS;
   await spending.reserve({
     id: `at ${nowMs}`,
     accounts: [account],
@@ -43,7 +43,7 @@ describe.each(storesToTest('model calls with a kill'))(
         const messages = body['messages'] as { role: string }[];
         const resultCount = messages.filter(({ role }) => role === 'tool').length;
         if (number === 3) processes.first?.kill();
-        if (number === 3) return { after: new Promise(() => undefined) };
+        if (number === 3) return { sendAfter: new Promise(() => undefined) };
         const tokens = { inputTokens: 100, outputTokens: 10 };
         return resultCount === 4
           ? { text: 'Done.', ...tokens }
@@ -70,7 +70,7 @@ describe.each(storesToTest('model calls with a kill'))(
         // then with the cost of its input.
         const nowMs = Date.now();
         expect(await readCountedCost(stores, nowMs)).toBeGreaterThan(600 + 128_000);
-        const laterCost = await readCountedCost(stores, nowMs + AFTER_EXPIRY_MS);
+        const laterCost = await readCountedCost(stores, nowMs + EXPIRY_WAIT_MS);
         expect(laterCost).toBeGreaterThan(600 + 50);
         expect(laterCost).toBeLessThan(600 + 1000);
       } finally {

@@ -4,7 +4,7 @@ import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { startCountingModel, startProcess } from './killable-process.ts';
 import type { AgentProcessOptions } from './killable-process.ts';
 
-const engineOptionsOn = async (
+const createEngineOptions = async (
   store: string,
   folder: string,
 ): Promise<NonNullable<AgentProcessOptions['engine']>> =>
@@ -18,7 +18,7 @@ describe.each(storesToTest('tool calls with a kill'))(
     it('continues the child run if the tool is a workflow, and starts no second one', async () => {
       const { folder, commonOptions, countModelCalls, expectOneRepeatedCall } = await startCountingModel();
       const options = {
-        engine: await engineOptionsOn(store, folder),
+        engine: await createEngineOptions(store, folder),
         ...commonOptions,
         countsByWorkflow: true,
       };
@@ -31,7 +31,7 @@ describe.each(storesToTest('tool calls with a kill'))(
 
     it('repeats only the interrupted call', async () => {
       const { folder, commonOptions, countModelCalls, expectOneRepeatedCall } = await startCountingModel();
-      const engine = await engineOptionsOn(store, folder);
+      const engine = await createEngineOptions(store, folder);
       expect(await startProcess({ engine, ...commonOptions, stopPoint: '4' }).lastLine).toBe('4');
       expect(countModelCalls()).toBe(4);
       expectOneRepeatedCall(JSON.parse(await startProcess({ engine, ...commonOptions }).lastLine));

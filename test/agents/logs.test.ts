@@ -5,7 +5,7 @@ import type { Engine, EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-const JOB = workflow(
+const JOB_WORKFLOW = workflow(
   [fn('Work', 'if (<start.n> > 1) throw new Error("too many"); return <start.n>')],
   ['Start -> Work'],
   { id: 'job', name: 'Nightly job' },
@@ -14,14 +14,14 @@ const JOB = workflow(
 async function createEngineWithJob(options: EngineOptions = {}): Promise<{ engine: Engine; ids: string[] }> {
   const engine = await createEngine({ blocks: blocks(), ...options });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  await engine.deploy(JOB);
+  await engine.deploy(JOB_WORKFLOW);
   const ids: string[] = [];
   for (const n of [1, 2]) ids.push((await engine.execute('job', { n })).runId);
   return { engine, ids };
 }
 
 /** Runs a workflow with one logs block. */
-function readLogs(engine: Engine, fields: JsonObject, id = 'reader') {
+function runLogsBlock(engine: Engine, fields: JsonObject, id = 'reader') {
   const logs = block('Log', 'logs', fields);
   return engine.execute({ workflow: workflow([logs], ['Start -> Log'], { id, name: 'Reader' }) }, {});
 }
@@ -29,7 +29,7 @@ function readLogs(engine: Engine, fields: JsonObject, id = 'reader') {
 describe('a logs block', () => {
   it('lists the runs of a workflow, newest first, without their values', async () => {
     const { engine, ids } = await createEngineWithJob();
-    const { output } = await readLogs(engine, { workflowId: 'Nightly job' });
+    const { output } = await runLogsBlock(engine, { workflowId: 'Nightly job' });
     const { runs } = output as { runs: JsonObject[] };
     expect(runs.map(({ runId }) => runId)).toEqual([...ids].reverse());
     expect(runs[0]).toEqual({
@@ -50,20 +50,20 @@ describe('a logs block', () => {
 
   it('filters runs by status and time, and lists those of its own workflow by default', async () => {
     const { engine, ids } = await createEngineWithJob();
-    const idsOf = async (fields: JsonObject) => {
-      const { output } = await readLogs(engine, fields);
+    const listRunIds = async (fields: JsonObject) => {
+      const { output } = await runLogsBlock(engine, fields);
       return (output as { runs: JsonObject[] }).runs.map(({ runId }) => runId);
     };
-    expect(await idsOf({ workflowId: 'job', status: 'completed' })).toEqual([ids[0]]);
-    expect(await idsOf({ workflowId: 'job', limit: '1' })).toEqual([ids[1]]);
-    expect(await idsOf({ workflowId: 'job', startDate: '2999-01-01T00:00:00Z' })).toEqual([]);
-    expect(await idsOf({ workflowId: 'job', endDate: '2999-01-01T00:00:00Z' })).toHaveLength(2);
-    expect((await idsOf({})).every((id) => !ids.includes(id as string))).toBe(true);
+    expect(await listRunIds({ workflowId: 'job', status: 'completed' })).toEqual([ids[0]]);
+    expect(await listRunIds({ workflowId: 'job', limit: '1' })).toEqual([ids[1]]);
+    expect(await listRunIds({ workflowId: 'job', startDate: '2999-01-01T00:00:00Z' })).toEqual([]);
+    expect(await listRunIds({ workflowId: 'job', endDate: '2999-01-01T00:00:00Z' })).toHaveLength(2);
+    expect((await listRunIds({})).every((id) => !ids.includes(id as string))).toBe(true);
   });
 
   it('returns a run with its blocks, and their values on request', async () => {
     const { engine, ids } = await createEngineWithJob();
-    const { output } = await readLogs(engine, { runId: ids[0] ?? '', withValues: true });
+    const { output } = await runLogsBlock(engine, { runId: ids[0] ?? '', withValues: true });
     expect(output).toMatchObject({
       run: { runId: ids[0], status: 'completed', input: { n: 1 }, output: { result: 1 } },
       blocks: [
@@ -79,7 +79,7 @@ describe('a logs block', () => {
     const askWorkflow = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask'], { id: 'ask' });
     const { runId } = await engine.execute({ workflow: askWorkflow }, {});
     const [pause] = (await engine.getRun(runId)).pauses;
-    const { output } = await readLogs(engine, { runId, withValues: true });
+    const { output } = await runLogsBlock(engine, { runId, withValues: true });
     expect(output).toMatchObject({ run: { status: 'paused' } });
     expect(pause?.token).toMatch(/.{10}/);
     expect(JSON.stringify(output)).not.toContain(pause?.token ?? '');
@@ -94,7 +94,7 @@ describe('a logs block', () => {
       { id: 'large' },
     );
     const { runId } = await engine.execute({ workflow: largeWorkflow }, {});
-    const { output } = await readLogs(engine, { runId, withValues: 'true' });
+    const { output } = await runLogsBlock(engine, { runId, withValues: 'true' });
     const { blocks: blockLogs } = output as { blocks: JsonObject[] };
     expect(JSON.stringify(output).length).toBeLessThan(5_000_000);
     expect(blockLogs.map(({ output: value }) => value !== null)).toEqual([true, true, false, false]);
@@ -104,7 +104,7 @@ describe('a logs block', () => {
     const tenant = (workflowId: string): string => (workflowId === 'job' ? 'theirs' : 'mine');
     const { engine, ids } = await createEngineWithJob({ tenant });
     const messageOf = async (fields: JsonObject, hiddenId: string): Promise<string | undefined> =>
-      (await readLogs(engine, fields)).error?.message.replace(hiddenId, 'X');
+      (await runLogsBlock(engine, fields)).error?.message.replace(hiddenId, 'X');
     expect(await messageOf({ runId: ids[0] ?? '' }, ids[0] ?? '')).toBe(
       await messageOf({ runId: 'gone' }, 'gone'),
     );
@@ -122,7 +122,7 @@ describe('a logs block', () => {
     [{ limit: 1000 }, '"limit": '],
   ])('refuses %j', async (fields, message) => {
     const { engine } = await createEngineWithJob();
-    const result = await readLogs(engine, fields as { [name: string]: Json });
+    const result = await runLogsBlock(engine, fields as { [name: string]: Json });
     expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain(message);
   });

@@ -17,7 +17,7 @@ export const AGENT_FIELDS: JsonObject = {
   messages: [{ role: 'user', content: 'Hello' }],
 };
 /** The cost of `RESPONSE`, in millionths of a dollar. */
-export const ANSWER_COST_MICROS = 1025;
+export const RESPONSE_COST_MICROS = 1025;
 export const RESPONSE: ModelResponse = { text: 'Hello.', inputTokens: 10, outputTokens: 100 };
 
 export async function startModel(answer: (request: ModelRequest) => ModelResponse): Promise<ModelServer> {
@@ -26,13 +26,13 @@ export async function startModel(answer: (request: ModelRequest) => ModelRespons
   return server;
 }
 
-export interface MeteredOptions extends EngineOptions {
+export interface MeteredEngineOptions extends EngineOptions {
   blocksOptions?: BlocksOptions;
 }
 
 export async function createMeteredEngine(
   server: ModelServer,
-  { blocksOptions, ...options }: MeteredOptions,
+  { blocksOptions, ...options }: MeteredEngineOptions,
 ): Promise<Engine> {
   const engine = await createEngine({
     blocks: blocks(blocksOptions),

@@ -27,7 +27,7 @@ const INTERFACE_MODELS = MODELS.filter(([name]) =>
   ['openai', 'anthropic', 'google', 'bedrock', 'a compatible server'].includes(name),
 );
 
-const forecast: AgentTool = {
+const weatherTool: AgentTool = {
   id: 'weather',
   description: 'Returns the weather of a city.',
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
@@ -35,13 +35,17 @@ const forecast: AgentTool = {
 };
 
 /** Starts a run of an agent whose model gives these responses in order; the last one repeats. */
-async function start(responses: readonly ModelResponse[], fields: JsonObject, options: EngineOptions = {}) {
+async function startRun(
+  responses: readonly ModelResponse[],
+  fields: JsonObject,
+  options: EngineOptions = {},
+) {
   const server = await startModelServer(
     ({ number }) => responses[Math.min(number, responses.length) - 1] as ModelResponse,
   );
   onTestFinished(() => server.close());
   const engine = await createEngine({
-    blocks: blocks({ tools: [forecast] }),
+    blocks: blocks({ tools: [weatherTool] }),
     services: server.services,
     credentials: Object.fromEntries(PROVIDERS.map((provider) => [provider, 'secret-key'])),
     ...options,
@@ -54,7 +58,7 @@ async function start(responses: readonly ModelResponse[], fields: JsonObject, op
 }
 
 async function ask(responses: readonly ModelResponse[], fields: JsonObject, options?: EngineOptions) {
-  const { server, run } = await start(responses, fields, options);
+  const { server, run } = await startRun(responses, fields, options);
   const result = await run.result();
   return { server, result, message: result.error?.message };
 }
@@ -73,7 +77,7 @@ async function collectTexts(events: AsyncIterable<RunEvent>): Promise<{ text: st
 
 describe.each(MODELS)('an agent with %s, whose server does not stream', (_, model, fields) => {
   it('reads text, tool calls and tokens, and emits the text', async () => {
-    const { server, run } = await start(
+    const { server, run } = await startRun(
       [
         {
           isNonStreaming: true,
@@ -113,7 +117,9 @@ describe.each(MODELS)('an agent with %s, whose server does not stream', (_, mode
 
 describe.each(INTERFACE_MODELS)('an answer with the interface of %s', (_, model) => {
   it('has the reasoning of the model if it is not streamed', async () => {
-    const { run } = await start([{ isNonStreaming: true, reasoning: 'It snows.', text: 'No.' }], { model });
+    const { run } = await startRun([{ isNonStreaming: true, reasoning: 'It snows.', text: 'No.' }], {
+      model,
+    });
     const texts = collectTexts(run.events());
     expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'No.' } });
     expect(await texts).toEqual({ text: 'No.', thinking: 'It snows.' });
@@ -155,7 +161,7 @@ describe.each(INTERFACE_MODELS)('an answer with the interface of %s', (_, model)
     'that breaks off, or ends without its last events, is requested again (%s)',
     async (fault) => {
       const clock = new TestClock();
-      const { server, run } = await start(
+      const { server, run } = await startRun(
         [
           fault === 'disconnects'
             ? { isNonStreaming: true, text: 'Rain.', disconnects: true }
@@ -178,7 +184,7 @@ describe.each(INTERFACE_MODELS)('an answer with the interface of %s', (_, model)
       body: JSON.stringify({ type: 'error', error: { type: 'error', code, message, status: 'X' }, message }),
     });
     const responses = [errorResponse(429, 'slow down'), errorResponse(401, 'no')];
-    const { server, run } = await start(responses, { model }, { clock });
+    const { server, run } = await startRun(responses, { model }, { clock });
     await clock.waitForTimer(1000);
     clock.advance(1000);
     const result = await run.result();
@@ -224,7 +230,7 @@ describe('an answer of a model', () => {
     async (_, model) => {
       const clock = new TestClock();
       const brokenAnswer = { body: 'data: {"id": "answer", "text\n\n', type: 'text/event-stream' };
-      const { run } = await start(
+      const { run } = await startRun(
         [brokenAnswer, brokenAnswer, brokenAnswer, brokenAnswer],
         { model },
         { clock },
@@ -249,7 +255,11 @@ describe('an answer of a model', () => {
   it('with an error without a status is requested again', async () => {
     const clock = new TestClock();
     const errorResponse = { body: '{"error":{"type":"overloaded","message":"busy"}}' };
-    const { run } = await start([errorResponse, errorResponse, errorResponse, errorResponse], {}, { clock });
+    const { run } = await startRun(
+      [errorResponse, errorResponse, errorResponse, errorResponse],
+      {},
+      { clock },
+    );
     for (const ms of [1000, 2000, 4000]) {
       await clock.waitForTimer(ms);
       clock.advance(ms);

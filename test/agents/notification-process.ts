@@ -12,7 +12,9 @@ import type { AgentProcessOptions } from './killable-process.ts';
 import { notificationTool } from './notifications.ts';
 
 const RUN_ID = 'notifying-run';
-const { effectsFile, stopPoint, ...runtime } = JSON.parse(process.argv[2] ?? '') as AgentProcessOptions;
+const { effectsFile, stopPoint, ...runtimeOptions } = JSON.parse(
+  process.argv[2] ?? '',
+) as AgentProcessOptions;
 
 const options = {
   // The URL is requested again when the pause opens, after its notifications have been sent.
@@ -32,7 +34,7 @@ const options = {
 
 /** Starts the run or continues it, and returns the output of its pause. */
 async function runUntilPaused(): Promise<Json> {
-  const engine = await createEngine({ ...options, ...runtime.engine });
+  const engine = await createEngine({ ...options, ...runtimeOptions.engine });
   await engine.deploy(NOTIFICATION_WORKFLOW);
   const run = await engine.attach(RUN_ID).catch((error: unknown) => {
     if (isEngineError(error) && error.code === 'RUN_NOT_FOUND')
@@ -45,8 +47,8 @@ async function runUntilPaused(): Promise<Json> {
   return pauses[0]?.output ?? null;
 }
 
-if (runtime.worker) {
-  const worker = await createWorker({ ...options, ...runtime.worker });
+if (runtimeOptions.worker) {
+  const worker = await createWorker({ ...options, ...runtimeOptions.worker });
   process.stdin.on('end', () => void worker.stop({ drainMs: 0, killMs: 2000 }));
   process.stdin.resume();
 } else process.stdout.write(`${JSON.stringify(await runUntilPaused())}\n`);

@@ -37,7 +37,7 @@ describe.each(storesToTest('pauses of a process that ends'))('on %s,', (store) =
 describe('a notification whose tool does not return', () => {
   it('is aborted after a minute, and the pause opens', async () => {
     const clock = new TestClock();
-    const { promise: toolCalled, resolve } = Promise.withResolvers<void>();
+    const { promise: toolCallPromise, resolve } = Promise.withResolvers<void>();
     const silentTool = notificationTool((_, { signal }) => {
       resolve();
       return rejectOnAbort(signal);
@@ -45,7 +45,7 @@ describe('a notification whose tool does not return', () => {
     const engine = await createEngine({ blocks: blocks({ tools: [silentTool] }), clock, pauseLinks });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const { runId, result } = await engine.start({ workflow: approvalWorkflow([TELL_NOTIFICATION]) });
-    await toolCalled;
+    await toolCallPromise;
     clock.advance(60_000);
     expect(await result()).toMatchObject({ status: 'paused' });
     const { output } = await getOnlyPause(engine, runId);

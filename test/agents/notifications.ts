@@ -157,7 +157,7 @@ export function describeInterruptedPauses(prepareStore: () => Promise<StartProce
     ])('opens with the sent URL: %s', async (_, idempotent) => {
       const notificationArgs: JsonObject[] = [];
       const idempotencyKeys: string[] = [];
-      const { promise: slowToolCalled, resolve: onSlowCall } = Promise.withResolvers<void>();
+      const { promise: slowCallPromise, resolve: onSlowCall } = Promise.withResolvers<void>();
       const tool = notificationTool(async (args) => {
         notificationArgs.push(args);
         return null;
@@ -174,7 +174,7 @@ export function describeInterruptedPauses(prepareStore: () => Promise<StartProce
       const firstProcess = await startProcess(options);
       const configs = [TELL_NOTIFICATION, { ...TELL_NOTIFICATION, type: 'slow', title: 'Slow' }];
       const { runId } = await firstProcess.engine.start({ workflow: approvalWorkflow(configs) });
-      await slowToolCalled;
+      await slowCallPromise;
       await expect.poll(() => notificationArgs).toHaveLength(1);
       await firstProcess.stop();
       const { engine } = await startProcess(options);

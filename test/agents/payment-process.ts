@@ -12,7 +12,9 @@ import { PAYMENT_WORKFLOW } from './killable-process.ts';
 import type { AgentProcessOptions } from './killable-process.ts';
 
 const RUN_ID = 'paying-run';
-const { url, effectsFile, stopPoint, ...runtime } = JSON.parse(process.argv[2] ?? '') as AgentProcessOptions;
+const { url, effectsFile, stopPoint, ...runtimeOptions } = JSON.parse(
+  process.argv[2] ?? '',
+) as AgentProcessOptions;
 
 /** Prints the point, and waits to be killed if the process stops at it. */
 async function reachPoint(point: string): Promise<void> {
@@ -58,7 +60,7 @@ const options = {
 
 /** Starts the run or continues it, approves its payment, and returns its output. */
 async function completeRun(): Promise<Json> {
-  const engine = await createEngine({ ...options, ...runtime.engine });
+  const engine = await createEngine({ ...options, ...runtimeOptions.engine });
   await engine.deploy(PAYMENT_WORKFLOW);
   const run = await engine.attach(RUN_ID).catch((error: unknown) => {
     if (isEngineError(error) && error.code === 'RUN_NOT_FOUND')
@@ -72,8 +74,8 @@ async function completeRun(): Promise<Json> {
   return output ?? null;
 }
 
-if (runtime.worker) {
-  const worker = await createWorker({ ...options, ...runtime.worker });
+if (runtimeOptions.worker) {
+  const worker = await createWorker({ ...options, ...runtimeOptions.worker });
   process.stdin.on('end', () => void worker.stop({ drainMs: 0, killMs: 2000 }));
   process.stdin.resume();
 } else process.stdout.write(`${JSON.stringify(await completeRun())}\n`);

@@ -15,7 +15,7 @@ const MESSAGES = [
   { role: 'user', content: 'How is it in Oslo?' },
 ];
 
-const forecast: AgentTool = {
+const weatherTool: AgentTool = {
   id: 'weather',
   description: 'Returns the weather.',
   parameters: { type: 'object', properties: {} },
@@ -30,7 +30,7 @@ async function runAgent(fields: JsonObject) {
   );
   onTestFinished(() => server.close());
   const engine = await createEngine({
-    blocks: blocks({ tools: [forecast] }),
+    blocks: blocks({ tools: [weatherTool] }),
     services: server.services,
     credentials: { anthropic: 'a', bedrock: 'b', openai: 'c' },
   });
@@ -40,45 +40,48 @@ async function runAgent(fields: JsonObject) {
   return { result, requestBodies: server.requests.map(({ body }) => body) };
 }
 
-async function requestBodiesOf(fields: JsonObject): Promise<JsonObject[]> {
+async function captureRequestBodies(fields: JsonObject): Promise<JsonObject[]> {
   const { result, requestBodies } = await runAgent(fields);
   expect(result).toMatchObject({ status: 'completed' });
   return requestBodies;
 }
 
 /** Returns the path of each part of a request that is marked for the cache. */
-function markedPaths(value: unknown, path = ''): string[] {
+function findCacheMarkers(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const ownPath = 'cache_control' in value || 'cachePoint' in value ? [path] : [];
-  return [...ownPath, ...Object.entries(value).flatMap(([key, part]) => markedPaths(part, `${path}/${key}`))];
+  return [
+    ...ownPath,
+    ...Object.entries(value).flatMap(([key, part]) => findCacheMarkers(part, `${path}/${key}`)),
+  ];
 }
 
 describe('the prompt cache of a provider', () => {
   it('contains the instructions and each round of an agent with tools', async () => {
-    const requestBodies = await requestBodiesOf({ model: CLAUDE, tools: TOOLS });
-    expect(requestBodies.map((request) => markedPaths(request))).toEqual([
+    const requestBodies = await captureRequestBodies({ model: CLAUDE, tools: TOOLS });
+    expect(requestBodies.map((request) => findCacheMarkers(request))).toEqual([
       ['/system/0', '/messages/0/content/0'],
       ['/system/0', '/messages/2/content/0'],
     ]);
   });
 
   it('is marked by a part after the text on Bedrock, for models that support it', async () => {
-    const [request] = await requestBodiesOf({ model: NOVA, tools: TOOLS });
-    expect(markedPaths(request)).toEqual(['/system/1', '/messages/0/content/1']);
-    const [titanRequest] = await requestBodiesOf({ model: TITAN, promptCaching: true });
-    expect(markedPaths(titanRequest)).toEqual([]);
+    const [request] = await captureRequestBodies({ model: NOVA, tools: TOOLS });
+    expect(findCacheMarkers(request)).toEqual(['/system/1', '/messages/0/content/1']);
+    const [titanRequest] = await captureRequestBodies({ model: TITAN, promptCaching: true });
+    expect(findCacheMarkers(titanRequest)).toEqual([]);
   });
 
   it('is not used by an agent that calls the model once, unless its author enables it', async () => {
-    const [request] = await requestBodiesOf({ model: CLAUDE });
-    expect(markedPaths(request)).toEqual([]);
-    const [enabledRequest] = await requestBodiesOf({ model: CLAUDE, promptCaching: 'true' });
-    expect(markedPaths(enabledRequest)).toEqual(['/system/0', '/messages/0/content/0']);
+    const [request] = await captureRequestBodies({ model: CLAUDE });
+    expect(findCacheMarkers(request)).toEqual([]);
+    const [enabledRequest] = await captureRequestBodies({ model: CLAUDE, promptCaching: 'true' });
+    expect(findCacheMarkers(enabledRequest)).toEqual(['/system/0', '/messages/0/content/0']);
   });
 
   it('is not used if the author switches it off', async () => {
-    const [request] = await requestBodiesOf({ model: CLAUDE, tools: TOOLS, promptCaching: false });
-    expect(markedPaths(request)).toEqual([]);
+    const [request] = await captureRequestBodies({ model: CLAUDE, tools: TOOLS, promptCaching: false });
+    expect(findCacheMarkers(request)).toEqual([]);
   });
 
   it('cannot be set to a value that is neither true nor false', async () => {
@@ -88,11 +91,11 @@ describe('the prompt cache of a provider', () => {
   });
 
   it('is used in a conversation', async () => {
-    const [request] = await requestBodiesOf({
+    const [request] = await captureRequestBodies({
       model: CLAUDE,
       memoryType: 'conversation',
       conversationId: 'c',
     });
-    expect(markedPaths(request)).toHaveLength(2);
+    expect(findCacheMarkers(request)).toHaveLength(2);
   });
 });

@@ -7,7 +7,7 @@ import { startModelServer } from '../support/model-server.ts';
 import type { ModelResponse, ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-interface Case {
+interface ProviderCase {
   provider: 'mistral' | 'groq' | 'openrouter' | 'azure' | 'bedrock';
   model: string;
   path: string;
@@ -20,7 +20,7 @@ interface Case {
 }
 
 const BEARER_HEADER = ['authorization', 'Bearer secret-key'] as const;
-const CASES: readonly Case[] = [
+const CASES: readonly ProviderCase[] = [
   {
     provider: 'mistral',
     model: 'mistral/mistral-large-latest',
@@ -74,7 +74,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-const forecast: AgentTool = {
+const weatherTool: AgentTool = {
   id: 'weather',
   description: 'Returns the weather of a city.',
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
@@ -91,11 +91,11 @@ async function startModel(...responses: readonly ModelResponse[]): Promise<Model
 
 async function ask(
   server: ModelServer,
-  { provider, credential = 'secret-key', ...testCase }: Case,
+  { provider, credential = 'secret-key', ...testCase }: ProviderCase,
   agentFields: JsonObject = {},
 ) {
   const engine = await createEngine({
-    blocks: blocks({ tools: [forecast] }),
+    blocks: blocks({ tools: [weatherTool] }),
     services: { [provider]: server.services[provider] },
     credentials: credential === null ? {} : { [provider]: credential },
   });

@@ -7,7 +7,7 @@ import { startModelServer } from '../support/model-server.ts';
 import type { ModelResponse } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-const forecast: AgentTool = {
+const weatherTool: AgentTool = {
   id: 'weather',
   description: 'Returns the weather.',
   parameters: { type: 'object', properties: {} },
@@ -19,7 +19,7 @@ async function ask(responses: readonly ModelResponse[], fields: JsonObject) {
   const server = await startModelServer(({ number }) => responses[number - 1] ?? {});
   onTestFinished(() => server.close());
   const engine = await createEngine({
-    blocks: blocks({ tools: [forecast] }),
+    blocks: blocks({ tools: [weatherTool] }),
     services: server.services,
     credentials: Object.fromEntries(
       ['openai', 'anthropic', 'google', 'bedrock', 'openrouter'].map((name) => [name, 'key']),

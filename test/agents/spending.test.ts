@@ -6,7 +6,7 @@ import { block, workflow } from '../support/workflow.ts';
 import {
   AGENT_FIELDS,
   RESPONSE,
-  ANSWER_COST_MICROS,
+  RESPONSE_COST_MICROS,
   createMeteredEngine,
   startModel,
   runAgent,
@@ -41,10 +41,10 @@ describe('a cap on spending', () => {
     const server = await startModel(() => RESPONSE);
     const engine = await createMeteredEngine(server, { maxCost: { run: 0.012 } });
     await engine.deploy(workflow([block('B', 'agent', AGENT_FIELDS)], ['Start -> B'], { id: 'child' }));
-    const child = (name: string) => block(name, 'workflow', { workflowId: 'child' });
+    const createCallBlock = (name: string) => block(name, 'workflow', { workflowId: 'child' });
     const run = await engine.execute({
       workflow: workflow(
-        [block('A', 'agent', AGENT_FIELDS), child('C'), child('D')],
+        [block('A', 'agent', AGENT_FIELDS), createCallBlock('C'), createCallBlock('D')],
         ['Start -> A', 'A -> C', 'C -> D'],
       ),
     });
@@ -63,7 +63,7 @@ describe('a cap on spending', () => {
     expect(await runAgent(engine, conversationFields)).toMatchObject({ status: 'completed' });
     expect(await runAgent(engine, conversationFields)).toMatchObject({ status: 'completed' });
     expect(await runAgent(engine, conversationFields)).toMatchObject(
-      expectedRefusal('conversation', { usedMicros: 2 * ANSWER_COST_MICROS }),
+      expectedRefusal('conversation', { usedMicros: 2 * RESPONSE_COST_MICROS }),
     );
     expect(await runAgent(engine, { ...conversationFields, conversationId: 'other' })).toMatchObject({
       status: 'completed',
@@ -82,7 +82,7 @@ describe('a cap on spending', () => {
     expect(await runAgent(engine, {}, 'a1')).toMatchObject({ status: 'completed' });
     expect(await runAgent(engine, {}, 'a2')).toMatchObject(
       expectedRefusal('workspace', {
-        usedMicros: ANSWER_COST_MICROS,
+        usedMicros: RESPONSE_COST_MICROS,
         windowEndsAt: '2026-02-01T00:00:00.000Z',
       }),
     );
@@ -99,7 +99,7 @@ describe('a cap on spending', () => {
     }));
     const engine = await createMeteredEngine(server, {});
     expect(await runAgent(engine, { maxCost: '0.0125' })).toMatchObject(
-      expectedRefusal('block', { usedMicros: 2 * ANSWER_COST_MICROS }),
+      expectedRefusal('block', { usedMicros: 2 * RESPONSE_COST_MICROS }),
     );
     expect(server.requests).toHaveLength(2);
   });

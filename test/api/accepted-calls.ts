@@ -1,7 +1,7 @@
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import type { TestApi } from '../support/api.ts';
 import { ECHO_WORKFLOW, FILE } from '../support/api-files.ts';
-import { APPROVAL } from '../support/api-workflows.ts';
+import { APPROVAL_WORKFLOW } from '../support/api-workflows.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
 import { deployTriggers } from '../support/trigger-workflow.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -55,7 +55,7 @@ async function createResources(api: TestApi, archivedWorkflowId: string) {
   return { sandboxId, unwantedSandboxId, ...(await createSkills(api)) };
 }
 
-/** Creates two skills, an editor of the first skill, and a member who is no editor yet. Returns the skills' ids. */
+/** Creates two skills, an editor of the first skill, and a member who is not an editor yet. Returns the skills' ids. */
 async function createSkills(api: TestApi) {
   const { workspaceId, store } = api;
   const ids: string[] = [];
@@ -105,8 +105,8 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
     archivedWorkflowId,
     unwantedWorkflowId,
   ] = await Promise.all(
-    [PLAIN_WORKFLOW, PLAIN_WORKFLOW, APPROVAL, ECHO_WORKFLOW, PLAIN_WORKFLOW, PLAIN_WORKFLOW].map((each) =>
-      api.deploy(each),
+    [PLAIN_WORKFLOW, PLAIN_WORKFLOW, APPROVAL_WORKFLOW, ECHO_WORKFLOW, PLAIN_WORKFLOW, PLAIN_WORKFLOW].map(
+      (definition) => api.deploy(definition),
     ),
   );
   if (
@@ -124,12 +124,12 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
   );
   const operationId = await importWithReceipt(api);
   const { runId } = await executeWorkflow(api, plainWorkflowId);
-  const startApproval = () => executeWorkflow(api, approvalWorkflowId);
-  const firstRun = await startApproval();
-  const secondRun = await startApproval();
-  const thirdRun = await startApproval();
-  const fourthRun = await startApproval();
-  const fifthRun = await startApproval();
+  const startApprovalRun = () => executeWorkflow(api, approvalWorkflowId);
+  const firstRun = await startApprovalRun();
+  const secondRun = await startApprovalRun();
+  const thirdRun = await startApprovalRun();
+  const fourthRun = await startApprovalRun();
+  const fifthRun = await startApprovalRun();
   const triggers = await deployTriggers({
     ...api,
     request: async (method, path, body) => (await api.call(method, path, { body })).data,
@@ -146,7 +146,7 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
   const webhookOverride = { path: { triggerId: triggers.webhookId } };
   const runWithFile = await executeWorkflow(api, fileWorkflowId, { doc: FILE });
   const contextIdOf = (run: Run): string => run.paused?.contextId ?? '';
-  const pausedRun = { workflowId: approvalWorkflowId, executionId: thirdRun.runId };
+  const pausedRunParams = { workflowId: approvalWorkflowId, executionId: thirdRun.runId };
   const targetOverride = { path: { workflowId: targetWorkflowId } };
   const { workspaceId } = api;
   const workspaceOverride = { query: { workspaceId } };
@@ -266,9 +266,9 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
     listWebhookDeliveries: webhookOverride,
     replayWebhookDelivery: { path: { ...webhookOverride.path, deliveryId }, body: {} },
     listPausedExecutions: { path: { workflowId: approvalWorkflowId } },
-    getPausedExecution: { path: pausedRun },
-    getPausedExecutionByResumePath: { path: pausedRun },
-    getPauseContext: { path: { ...pausedRun, contextId: contextIdOf(thirdRun) } },
+    getPausedExecution: { path: pausedRunParams },
+    getPausedExecutionByResumePath: { path: pausedRunParams },
+    getPauseContext: { path: { ...pausedRunParams, contextId: contextIdOf(thirdRun) } },
     resumeExecution: {
       path: {
         workflowId: approvalWorkflowId,

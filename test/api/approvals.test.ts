@@ -45,8 +45,8 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
   });
   const forgedInput =
     '{"decisions": {"1.1": {"decision": "edit", "arguments": {"to": "ada", "amount": 1, "__proto__": {}}}}}';
-  const raw = `{"contextId": ${JSON.stringify(contextId)}, "input": ${forgedInput}}`;
-  expect(await api.call('POST', `${path}/resume`, { rawBody: raw })).toMatchObject({ status: 400 });
+  const rawBody = `{"contextId": ${JSON.stringify(contextId)}, "input": ${forgedInput}}`;
+  expect(await api.call('POST', `${path}/resume`, { rawBody })).toMatchObject({ status: 400 });
   expect(recordedCalls).toEqual([]);
   expect(paused).toMatchObject({ pausePointCount: 1, resumedCount: 0 });
   const firstAnswer = { decisions: { '1.2': { decision: 'deny' } } };

@@ -96,7 +96,7 @@ async function send(name: 'bytes' | 'form' | 'json', { type, body, key: apiKey =
 }
 
 /** Returns a body of `count` chunks, without a Content-Length. `counter` counts the chunks that were read. */
-function createChunks(count: number, size: number, counter = { chunks: 0 }): ReadableStream<Uint8Array> {
+function createChunkedBody(count: number, size: number, counter = { chunks: 0 }): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
@@ -116,14 +116,14 @@ describe('a body of raw bytes', () => {
       status: 200,
       data: { bytes: 3 },
     });
-    expect(await send('bytes', { type: 'application/zip', body: createChunks(10, 100) })).toMatchObject({
+    expect(await send('bytes', { type: 'application/zip', body: createChunkedBody(10, 100) })).toMatchObject({
       data: { bytes: MAX_BYTES },
     });
   });
 
   it('is refused above its maximum size, without reading the rest', async () => {
     const counter = { chunks: 0 };
-    const body = createChunks(1000, 100, counter);
+    const body = createChunkedBody(1000, 100, counter);
     expect(await send('bytes', { type: 'text/csv', body })).toMatchObject(tooLargeResponse);
     expect(counter.chunks).toBeLessThan(15);
     const response = await send('bytes', { type: 'text/csv', body: 'x'.repeat(MAX_BYTES + 1) });
@@ -221,7 +221,7 @@ describe('a form', () => {
     expect(await send('form', { type: 'application/json', body: '{}' })).toMatchObject({ status: 415 });
     const type = 'multipart/form-data; boundary=x';
     expect(await send('form', { type, body: '--x\r\nnothing' })).toMatchObject({ status: 400 });
-    expect(await send('form', { type, body: createChunks(1000, 100) })).toMatchObject(tooLargeResponse);
+    expect(await send('form', { type, body: createChunkedBody(1000, 100) })).toMatchObject(tooLargeResponse);
   });
 });
 
@@ -250,11 +250,11 @@ describe('the body of a function call with a principal', () => {
     await expect(callOperation('sendJson', { text: '\u00e4'.repeat(500) })).rejects.toMatchObject(
       tooLargeError,
     );
-    expect(await callOperation('sendBytes', createChunks(10, 100))).toMatchObject({
+    expect(await callOperation('sendBytes', createChunkedBody(10, 100))).toMatchObject({
       data: { bytes: MAX_BYTES },
     });
     const counter = { chunks: 0 };
-    await expect(callOperation('sendBytes', createChunks(1000, 100, counter))).rejects.toMatchObject(
+    await expect(callOperation('sendBytes', createChunkedBody(1000, 100, counter))).rejects.toMatchObject(
       tooLargeError,
     );
     expect(counter.chunks).toBeLessThan(15);
@@ -286,8 +286,8 @@ it('the OpenAPI document declares the media types of request bodies', async () =
   const { body } = await call('GET', '/openapi.json', { key: null });
   const { paths } = body as { paths: { [path: string]: { post: { requestBody: { content: object } } } } };
   const contentOf = (name: string) => paths[`/api/v2/bodies/${name}`]?.post.requestBody.content;
-  const binary = { schema: { type: 'string', format: 'binary' } };
-  expect(contentOf('bytes')).toEqual({ 'text/csv': binary, 'application/zip': binary });
+  const binaryContent = { schema: { type: 'string', format: 'binary' } };
+  expect(contentOf('bytes')).toEqual({ 'text/csv': binaryContent, 'application/zip': binaryContent });
   expect(contentOf('form')).toMatchObject({
     'multipart/form-data': {
       schema: { properties: { title: { type: 'string' }, file: { type: 'string', format: 'binary' } } },

@@ -52,14 +52,14 @@ describe('the call chain', () => {
     const parentId = await api.deploy(
       workflow([block('Call', 'workflow', { workflowId: childId })], ['Start -> Call']),
     );
-    const nestedId = await api.deploy(
+    const grandparentId = await api.deploy(
       workflow([block('Call', 'workflow', { workflowId: parentId })], ['Start -> Call']),
     );
     const headers = { 'X-Sim-Via': Array<string>(24).fill('w').join(',') };
     const run = (id: string): Promise<{ data: RunResponse }> =>
       api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {}, headers });
     expect((await run(parentId)).data).toMatchObject({ status: 'completed' });
-    expect((await run(nestedId)).data).toMatchObject({
+    expect((await run(grandparentId)).data).toMatchObject({
       status: 'failed',
       error: { message: expect.stringContaining('more than 25 levels deep') },
     });

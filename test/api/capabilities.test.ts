@@ -5,7 +5,7 @@ import { GREETING_WORKFLOW } from '../support/api-workflows.ts';
 import { requestOf } from '../support/requests.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 
-/** The capability of each operation that a host can withhold: hand-written, not derived from the operations. */
+/** The capability of each operation that a host can block: hand-written, not derived from the operations. */
 const CAPABILITY_BY_OPERATION: { readonly [id: string]: string } = {
   deployWorkflow: 'deploy.api',
   undeployWorkflow: 'deploy.api',
@@ -57,8 +57,8 @@ function send(operation: AnyOperation, key = api.key) {
   return call(method, path, { key, ...(body !== undefined && { body }) });
 }
 
-describe('a host that withholds capabilities', () => {
-  it('can withhold exactly the listed operations', () => {
+describe('a host that blocks capabilities', () => {
+  it('can block exactly the listed operations', () => {
     const declaredCapabilities = SERVED_OPERATIONS.flatMap(({ id, capability }) =>
       capability ? [[id, capability]] : [],
     );
@@ -76,7 +76,7 @@ describe('a host that withholds capabilities', () => {
     else {
       expect(response.status).toBe(403);
       expect(errorIn(response.body)).toMatchObject({
-        message: `The workspace withholds ${CAPABILITY_BY_OPERATION[id]} from you`,
+        message: `The workspace blocks ${CAPABILITY_BY_OPERATION[id]} for you`,
         details: { code: 'PERMISSION_GROUP_CAPABILITY_BLOCKED' },
       });
     }

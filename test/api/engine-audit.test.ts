@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { APPROVAL } from '../support/api-workflows.ts';
+import { APPROVAL_WORKFLOW } from '../support/api-workflows.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -28,7 +28,7 @@ describe('the audit event of an engine action', () => {
 
   beforeEach(async () => {
     api = await createTestApi();
-    workflowId = await api.deploy(APPROVAL);
+    workflowId = await api.deploy(APPROVAL_WORKFLOW);
     run = (await api.call<RunResponse>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} })).data;
   });
 
@@ -109,8 +109,8 @@ describe('the audit event of an engine action', () => {
     expect((await api.call('POST', rerunPath, { body: { blockId: 'unknown' } })).status).toBeLessThan(500);
     expect(await readEvents()).toEqual([]);
     await api.call('POST', pathOf(run.runId, 'cancel'));
-    const secondCancel = await api.call('POST', pathOf(run.runId, 'cancel'));
-    expect(secondCancel).toMatchObject({ status: 200, data: { success: false } });
+    const secondCancelResponse = await api.call('POST', pathOf(run.runId, 'cancel'));
+    expect(secondCancelResponse).toMatchObject({ status: 200, data: { success: false } });
     expect(await readEvents()).toEqual([{ action: 'RUN_CANCELLED', outcome: null }]);
   });
 

@@ -51,8 +51,8 @@ describe('a host with its own workflows, sessions and roles', () => {
       calling: callingWorkflow,
       theirs: GREETING_WORKFLOW,
     };
-    for (const [id, each] of Object.entries(workflowExports)) {
-      const definition = { ...(each as object), workflow: { id, name: id } };
+    for (const [id, workflowExport] of Object.entries(workflowExports)) {
+      const definition = { ...(workflowExport as object), workflow: { id, name: id } };
       const { version } = await host.engine.deploy(definition);
       workflows.set(id, { id, workspaceId: id === 'theirs' ? 'dyers' : 'looms', liveVersion: version });
     }
@@ -258,7 +258,7 @@ describe('an operation on an organization', () => {
     if (id === 'mine') return Promise.resolve('granted');
     return Promise.resolve(id === 'guild' && role === 'admin' ? 'ORGANIZATION_ADMIN_REQUIRED' : 'concealed');
   };
-  const access = (storeAccess: Access): Access => ({
+  const addOrganizationCheck = (storeAccess: Access): Access => ({
     check: (...args) => storeAccess.check(...args),
     checkOrganization,
   });
@@ -266,7 +266,7 @@ describe('an operation on an organization', () => {
   it('checks the role with the access port of the host, conceals other organizations, and refuses workspace keys', async () => {
     const { call, store, workspaceId } = await createTestApi({
       areas: [createOrganizationArea()],
-      wrapAccess: access,
+      wrapAccess: addOrganizationCheck,
     });
     const { key } = await store.keys.create({ workspaceId }, 'of a workspace');
     const getOrganization = (id: string, apiKey?: string) =>
@@ -292,7 +292,7 @@ describe('an operation on an organization', () => {
     });
     const orgApi = await createTestApi({
       areas: [createOrganizationArea({ resource: linkedResource, role: 'read' })],
-      wrapAccess: access,
+      wrapAccess: addOrganizationCheck,
     });
     expect((await orgApi.call('GET', '/api/v2/organizations/mine')).status).toBe(200);
     expect((await orgApi.call('GET', '/api/v2/organizations/guild')).status).toBe(404);
@@ -306,7 +306,7 @@ describe('an operation on an organization', () => {
     );
     const creation = createTestApi({
       areas: [createOrganizationArea({ principals: AUTHENTICATED_PRINCIPALS, role: 'read' })],
-      wrapAccess: access,
+      wrapAccess: addOrganizationCheck,
     });
     await expect(creation).rejects.toThrow(/a workspace key has no access to organizations/);
   });

@@ -16,7 +16,7 @@ const HOSTILE_STRINGS = ['a\0b', 'a\uD800b', '\uDC00'];
 /** Words that appear only in messages of a driver or a database. */
 const INTERNAL_WORDS = /postgres|sqlite|sqlstate|invalid byte|out of range for|constraint|127\.0\.0\.1|utf8/i;
 
-/** A workflow that responds with its input and with a value of its draft. */
+/** A workflow that responds with its input. */
 const ECHO = workflow(
   [block('Reply', 'response', { dataMode: 'json', data: '<start.text>' })],
   ['Start -> Reply'],
@@ -34,8 +34,8 @@ async function openPostgresApi(): Promise<TestApi> {
   return createTestApi({ engine, store });
 }
 
-describe.each(storesToTest('hostile input'))('hostile input on %s', (store) => {
-  defineTests(store === 'sqlite' ? openMemoryApi : openPostgresApi);
+describe.each(storesToTest('hostile input'))('hostile input on %s', (storeName) => {
+  defineTests(storeName === 'sqlite' ? openMemoryApi : openPostgresApi);
 });
 
 function defineTests(open: () => Promise<TestApi>): void {
@@ -205,11 +205,11 @@ function defineTests(open: () => Promise<TestApi>): void {
       const body = { input: { text } };
       const response = await api.call<{ runId: string }>('POST', `${path}/execute`, { body });
       expect(response).toMatchObject({ status: 200, data: { status: 'completed', output: { data: text } } });
-      const acceptedResponse = await api.call<{ runId: string }>('POST', `${path}/execute`, {
+      const asyncResponse = await api.call<{ runId: string }>('POST', `${path}/execute`, {
         body: { ...body, async: true },
       });
-      await waitForStatus(api, `${path}/runs/${acceptedResponse.data.runId}`, 'completed');
-      for (const { runId } of [response.data, acceptedResponse.data])
+      await waitForStatus(api, `${path}/runs/${asyncResponse.data.runId}`, 'completed');
+      for (const { runId } of [response.data, asyncResponse.data])
         expect(await api.call('GET', `${path}/runs/${runId}?includeOutput=true`)).toMatchObject({
           data: { output: { data: text } },
         });
@@ -220,14 +220,14 @@ function defineTests(open: () => Promise<TestApi>): void {
   it('numbers out of range are refused: they would be stored as null', async () => {
     const id = calls['POST /api/v2/workflows/{workflowId}/execute']?.path['workflowId'] ?? '';
     for (const number of ['1e999', '-1e999', `${'9'.repeat(300)}e99`]) {
-      const raw = `{"input": {"n": [${number}]}}`;
-      expect(await api.call('POST', `/api/v2/workflows/${id}/execute`, { rawBody: raw })).toMatchObject({
+      const json = `{"input": {"n": [${number}]}}`;
+      expect(await api.call('POST', `/api/v2/workflows/${id}/execute`, { rawBody: json })).toMatchObject({
         status: 400,
         body: { error: { message: 'Request body has a number that is out of range' } },
       });
     }
-    const raw = '{"input": {"n": 1e308, "text": "1e999"}}';
-    expect(await api.call('POST', `/api/v2/workflows/${id}/execute`, { rawBody: raw })).toMatchObject({
+    const json = '{"input": {"n": 1e308, "text": "1e999"}}';
+    expect(await api.call('POST', `/api/v2/workflows/${id}/execute`, { rawBody: json })).toMatchObject({
       status: 200,
     });
   });
@@ -239,8 +239,8 @@ function defineTests(open: () => Promise<TestApi>): void {
       `{"blocks": {"f": {"type": "function", "name": "F", "subBlocks": {"x": ${deepJson}}}}, "edges": []}`,
       `{"blocks": {}, "edges": [], "metadata": {"x": ${deepJson}}}`,
     ];
-    for (const raw of drafts)
-      expectRefused(await api.call('PUT', `/api/v2/workflows/${id}/state`, { rawBody: raw }));
+    for (const draftJson of drafts)
+      expectRefused(await api.call('PUT', `/api/v2/workflows/${id}/state`, { rawBody: draftJson }));
     for (const path of ['/api/v2/workflows', '/api/workflows'])
       expectRefused(
         await api.call('POST', `${path}/${id}/execute`, { rawBody: `{"input": {"x": ${deepJson}}}` }),

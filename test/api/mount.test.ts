@@ -31,7 +31,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const serverOf = (fetch: (request: Request) => Response | Promise<Response>): Server => {
+const createFetchServer = (fetch: (request: Request) => Response | Promise<Response>): Server => {
   const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
   return createServer((request, response) => void listener(request, response));
 };
@@ -39,7 +39,7 @@ const serverOf = (fetch: (request: Request) => Response | Promise<Response>): Se
 /** Returns a server that calls route files as Next.js does: the export named after the HTTP method gets the request. */
 function createNextServer(hostedApi: Api): Server {
   (globalThis as { heddleApi?: Promise<Api> }).heddleApi = Promise.resolve(hostedApi);
-  return serverOf((request) => {
+  return createFetchServer((request) => {
     const { pathname } = new URL(request.url);
     if (pathname === '/hello') return new Response('a route of the host');
     const route: { [method: string]: unknown } = pathname.startsWith('/api/') ? apiRoute : openApiRoute;
@@ -55,7 +55,7 @@ async function createFastifyServer(hostedApi: Api): Promise<Server> {
 
 const HOSTS: [string, (hostedApi: Api) => Server | Promise<Server>][] = [
   ['node:http', createNodeServer],
-  ['Hono', (hostedApi) => serverOf(createHonoApp(hostedApi).fetch)],
+  ['Hono', (hostedApi) => createFetchServer(createHonoApp(hostedApi).fetch)],
   [
     'Express',
     (hostedApi) => createServer((request, response) => void createExpressApp(hostedApi)(request, response)),

@@ -7,7 +7,7 @@ import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { errorIn } from '../support/api.ts';
 import type { ParsedResponse, CallOptions } from '../support/api.ts';
-import { APPROVAL } from '../support/api-workflows.ts';
+import { APPROVAL_WORKFLOW } from '../support/api-workflows.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
 import { createRowCountingApi } from '../support/row-counting-api.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
@@ -88,7 +88,7 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
         message: `${name} must not be empty`,
         details: [{ code: 'custom', path: [name] }],
       });
-      if (operation.repeatable?.includes(name)) continue;
+      if (operation.repeatableQueryKeys?.includes(name)) continue;
       expect(await expectStatus(400, { query: `?${name}=a&${name}=a` })).toMatchObject({
         message: `${name} must be sent once`,
       });
@@ -116,9 +116,9 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
   });
 
   if (body !== undefined)
-    it('bodies that are broken, of another type or too large', async () => {
-      const brokenBodyError = await expectStatus(400, { options: { rawBody: '{"a": ' } });
-      expect(brokenBodyError).toMatchObject({ message: 'Request body must be valid JSON' });
+    it('bodies that are invalid JSON, of another media type or too large', async () => {
+      const invalidJsonError = await expectStatus(400, { options: { rawBody: '{"a": ' } });
+      expect(invalidJsonError).toMatchObject({ message: 'Request body must be valid JSON' });
       const headers = { 'Content-Type': 'application/xml' };
       const mediaTypeError = await expectStatus(415, { options: { rawBody: '<a/>', headers } });
       expect(mediaTypeError).toMatchObject({ message: 'Request body must be sent as application/json' });
@@ -127,7 +127,7 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
         message: 'Request body is too large',
       });
       if (!bodyOptional) await expectStatus(400, { options: { rawBody: '', body: undefined } });
-      for (const raw of ['[]', 'null', '7']) await expectStatus(400, { options: { rawBody: raw } });
+      for (const json of ['[]', 'null', '7']) await expectStatus(400, { options: { rawBody: json } });
     });
 
   if (body !== undefined && !OPEN_BODY_OPERATIONS.has(id))
@@ -148,12 +148,12 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
 
 describe('a refused answer to a pause records nothing', () => {
   async function startPausedRun() {
-    const id = await api.deploy(APPROVAL);
+    const id = await api.deploy(APPROVAL_WORKFLOW);
     const { data } = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
     const run = await api.call<RunResponse>('GET', runPath);
-    const answerCall = (body: object) => () => api.call('POST', `${runPath}/resume`, { body });
-    return { runPath, answerCall, contextId: run.data.paused?.contextId ?? '' };
+    const createAnswerRequest = (body: object) => () => api.call('POST', `${runPath}/resume`, { body });
+    return { runPath, answerCall: createAnswerRequest, contextId: run.data.paused?.contextId ?? '' };
   }
 
   it('with an unknown token, with an invalid answer, and for a run that has ended', async () => {

@@ -39,9 +39,9 @@ def before_load_schema(context, raw_schema):
 @schemathesis.hook
 def before_call(context, case, kwargs):
     method = case.operation.method.upper()
-    accepted = CALLS.get(f"{method} {case.operation.path}")
+    accepted_call = CALLS.get(f"{method} {case.operation.path}")
     is_invalid = case.meta is None or case.meta.generation.mode.is_negative or case.method.upper() != method
-    if accepted is None or is_invalid:
+    if accepted_call is None or is_invalid:
         return
     number = next(numbers)
     # Calls are counted per operation, so that the first call of each operation is replaced.
@@ -49,11 +49,11 @@ def before_call(context, case, kwargs):
     if call_counts[case.operation.label] % 2 == 0:
         # Schemathesis reuses ids of earlier responses: resources that other operations need must not be deleted.
         if method == "DELETE":
-            case.path_parameters = dict(accepted.get("path", {}))
+            case.path_parameters = dict(accepted_call.get("path", {}))
         return
-    case.path_parameters = dict(accepted.get("path", {}))
-    case.query = dict(accepted.get("query", {}))
-    if "body" in accepted:
+    case.path_parameters = dict(accepted_call.get("path", {}))
+    case.query = dict(accepted_call.get("query", {}))
+    if "body" in accepted_call:
         # A name can be used only once.
-        case.body = json.loads(json.dumps(accepted["body"]).replace("{n}", str(number)))
+        case.body = json.loads(json.dumps(accepted_call["body"]).replace("{n}", str(number)))
         case.media_type = "application/json"

@@ -115,16 +115,16 @@ async function testOperations(operations: readonly string[]) {
   const { url, statusesById } = await startServer(api);
   const calls = await createAcceptedCalls(api);
   const args = ['run', `${url}/openapi.json`, '-H', `X-API-Key: ${api.key}`, '--no-color'];
-  const selection = operations.flatMap((id) => ['--include-operation-id', id]);
+  const selectionArgs = operations.flatMap((id) => ['--include-operation-id', id]);
   // The phase "coverage" has a fixed number of calls for each operation, up to a thousand; these numbers limit the
   // other phases.
-  const scale = isFullRun
+  const scaleArgs = isFullRun
     ? ['--max-examples', '40']
     : ['--max-examples', '8', '--phases', 'examples,fuzzing'];
-  const seed = ['--seed', '1', '--generation-database', 'none'];
+  const seedArgs = ['--seed', '1', '--generation-database', 'none'];
   // The time to generate requests depends on the machine.
-  const healthChecks = ['--suppress-health-check', 'too_slow'];
-  const checks = ['--checks', CHECKS.join(','), '--continue-on-failure', '--request-timeout', '10'];
+  const healthCheckArgs = ['--suppress-health-check', 'too_slow'];
+  const checkArgs = ['--checks', CHECKS.join(','), '--continue-on-failure', '--request-timeout', '10'];
   const env = {
     SCHEMATHESIS_HOOKS: HOOKS_FILE,
     HYPOTHESIS_STORAGE_DIRECTORY: HYPOTHESIS_CACHE,
@@ -132,7 +132,7 @@ async function testOperations(operations: readonly string[]) {
     HEDDLE_TEST_CALLS: JSON.stringify(calls),
   };
   const { code, output } = await runSchemathesis(
-    [...args, ...selection, ...scale, ...seed, ...healthChecks, ...checks],
+    [...args, ...selectionArgs, ...scaleArgs, ...seedArgs, ...healthCheckArgs, ...checkArgs],
     createDataFolder(),
     env,
   );

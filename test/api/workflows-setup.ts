@@ -17,9 +17,9 @@ export interface WorkflowsApi extends TestApi {
   createWorkspace(): Promise<string>;
   createWorkflow(workspaceId: string, name: string, folderPath?: string): Promise<WorkflowResponse>;
   createFolder(workspaceId: string, path: string): Promise<number>;
-  listFolders(workspaceId: string, query?: string): Promise<string[]>;
-  listWorkflows(workspaceId: string, query?: string): Promise<string[]>;
-  listActions(resourceId: string): Promise<string[]>;
+  listFolderPaths(workspaceId: string, query?: string): Promise<string[]>;
+  listWorkflowNames(workspaceId: string, query?: string): Promise<string[]>;
+  listAuditActions(resourceId: string): Promise<string[]>;
 }
 
 export const WORKFLOWS_PATH = '/api/v2/workflows';
@@ -43,20 +43,20 @@ export async function startWorkflowsApi(kind: 'sqlite' | 'postgres'): Promise<Wo
     },
     createFolder: async (workspaceId, path) =>
       (await call('POST', FOLDERS_PATH, { body: { workspaceId, path } })).status,
-    async listFolders(workspaceId, query = '') {
+    async listFolderPaths(workspaceId, query = '') {
       const { data } = await call<{ path: string }[]>(
         'GET',
         `${FOLDERS_PATH}?workspaceId=${workspaceId}${query}`,
       );
       return data.map(({ path }) => path);
     },
-    async listWorkflows(workspaceId, query = '') {
+    async listWorkflowNames(workspaceId, query = '') {
       const { data } = await call<WorkflowResponse[]>(
         'GET',
         `${WORKFLOWS_PATH}?workspaceId=${workspaceId}${query}`,
       );
       return data.map(({ name }) => name);
     },
-    listActions: async (id) => (await store.audit.listByResource(id)).map(({ action }) => action),
+    listAuditActions: async (id) => (await store.audit.listByResource(id)).map(({ action }) => action),
   };
 }

@@ -22,14 +22,14 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
     expect(await api.createFolder(workspaceId, 'Team')).toBe(201);
     expect(await api.createFolder(workspaceId, '/Team/50%25')).toBe(201);
     expect(await api.createFolder(workspaceId, '/Team/a_b')).toBe(201);
-    expect(await api.listFolders(workspaceId, '&parentPath=/Team')).toEqual(['/Team/50%25', '/Team/a_b']);
-    expect(await api.listFolders(workspaceId, '&search=A_&sortOrder=desc')).toEqual(['/Team/a_b']);
-    expect(await api.listFolders(workspaceId, '&parentPath=/nowhere')).toEqual([]);
+    expect(await api.listFolderPaths(workspaceId, '&parentPath=/Team')).toEqual(['/Team/50%25', '/Team/a_b']);
+    expect(await api.listFolderPaths(workspaceId, '&search=A_&sortOrder=desc')).toEqual(['/Team/a_b']);
+    expect(await api.listFolderPaths(workspaceId, '&parentPath=/nowhere')).toEqual([]);
     const createdWorkflow = await api.createWorkflow(workspaceId, 'In Team', 'Team');
     expect(createdWorkflow).toMatchObject({ folderPath: '/Team', blocks: [{ type: 'start_trigger' }] });
-    expect(await api.listWorkflows(workspaceId, '&folderPath=/Team')).toEqual(['In Team']);
-    expect(await api.listActions('/Team')).toEqual(['FOLDER_CREATED']);
-    expect(await api.listActions(createdWorkflow.id)).toEqual(['WORKFLOW_CREATED']);
+    expect(await api.listWorkflowNames(workspaceId, '&folderPath=/Team')).toEqual(['In Team']);
+    expect(await api.listAuditActions('/Team')).toEqual(['FOLDER_CREATED']);
+    expect(await api.listAuditActions(createdWorkflow.id)).toEqual(['WORKFLOW_CREATED']);
   });
 
   it.each([
@@ -55,13 +55,13 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
   });
 
   it('moves a folder with everything in it', async () => {
-    const otherId = await api.createWorkspace();
-    for (const path of ['/A', '/A/B', '/AB', '/C']) await api.createFolder(otherId, path);
-    const deepWorkflow = await api.createWorkflow(otherId, 'deep', '/A/B');
-    await api.createWorkflow(otherId, 'next', '/AB');
+    const otherWorkspaceId = await api.createWorkspace();
+    for (const path of ['/A', '/A/B', '/AB', '/C']) await api.createFolder(otherWorkspaceId, path);
+    const deepWorkflow = await api.createWorkflow(otherWorkspaceId, 'deep', '/A/B');
+    await api.createWorkflow(otherWorkspaceId, 'next', '/AB');
     const move = (path: string, destinationPath: string) =>
       api.call<{ path: string }>('PATCH', FOLDERS_PATH, {
-        body: { workspaceId: otherId, path, destinationPath },
+        body: { workspaceId: otherWorkspaceId, path, destinationPath },
       });
     expect((await move('/A', '/A')).status).toBe(400);
     expect((await move('/A', '/A/B/C')).status).toBe(409);
@@ -73,10 +73,10 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
       name: 'A B',
       parentPath: '/C',
     });
-    expect(await api.listFolders(otherId)).toEqual(['/C/A%20B', '/AB', '/C/A%20B/B', '/C']);
+    expect(await api.listFolderPaths(otherWorkspaceId)).toEqual(['/C/A%20B', '/AB', '/C/A%20B/B', '/C']);
     const { data } = await api.call<WorkflowResponse>('GET', `${WORKFLOWS_PATH}/${deepWorkflow.id}`);
     expect(data.folderPath).toBe('/C/A%20B/B');
-    expect(await api.listWorkflows(otherId, '&folderPath=/AB')).toEqual(['next']);
+    expect(await api.listWorkflowNames(otherWorkspaceId, '&folderPath=/AB')).toEqual(['next']);
   });
 
   it('deletes an empty folder, or a folder with everything in it; restored workflows are in the root', async () => {
@@ -91,8 +91,8 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
       deletedItems: { folders: 2, workflows: 1 },
     });
     expect((await removeFolder('/Old', '&recursive=yes')).status).toBe(404);
-    expect(await api.listWorkflows(workspaceId, '&scope=archived&folderPath=/Old/Sub')).toEqual([]);
-    expect(await api.listWorkflows(workspaceId, '&scope=archived&search=kept')).toEqual(['Kept']);
+    expect(await api.listWorkflowNames(workspaceId, '&scope=archived&folderPath=/Old/Sub')).toEqual([]);
+    expect(await api.listWorkflowNames(workspaceId, '&scope=archived&search=kept')).toEqual(['Kept']);
     const response = await api.call<WorkflowResponse>(
       'POST',
       `${WORKFLOWS_PATH}/${archivedWorkflow.id}/restore`,
@@ -106,7 +106,7 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
     await api.createFolder(workspaceId, '/Locked/In');
     const { id } = await api.createWorkflow(workspaceId, 'held', '/Locked/In');
     await sql`update workflow_folders set locked = 1 where path = '/Locked'`.execute(api.database);
-    const variables = { operations: [{ operation: 'delete', name: 'x' }] };
+    const variablesBody = { operations: [{ operation: 'delete', name: 'x' }] };
     const operationsBody = { operations: [{ operation_type: 'delete', block_id: 'x' }] };
     const calls: [string, string, object?][] = [
       ['POST', FOLDERS_PATH, { workspaceId, path: '/Locked/New' }],
@@ -116,7 +116,7 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
       ['PATCH', `${WORKFLOWS_PATH}/${id}`, { name: 'n' }],
       ['DELETE', `${WORKFLOWS_PATH}/${id}`],
       ['POST', `${WORKFLOWS_PATH}/${id}/duplicate`, {}],
-      ['PATCH', `${WORKFLOWS_PATH}/${id}/variables`, variables],
+      ['PATCH', `${WORKFLOWS_PATH}/${id}/variables`, variablesBody],
       ['POST', `${WORKFLOWS_PATH}/${id}/operations`, operationsBody],
     ];
     for (const [method, path, body] of calls) {
@@ -144,7 +144,11 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
       'At least one of name, description, or folderPath is required',
     );
     expect((await patch({ folderPath: '/gone' })).status).toBe(404);
-    expect(await api.listActions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_UPDATED', 'WORKFLOW_UPDATED']);
+    expect(await api.listAuditActions(id)).toEqual([
+      'WORKFLOW_CREATED',
+      'WORKFLOW_UPDATED',
+      'WORKFLOW_UPDATED',
+    ]);
   });
 
   it('archives and restores workflows; a restored name that is in use gets a number', async () => {
@@ -161,7 +165,11 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
       body: {},
     });
     expect(response.data.name).toBe('Phoenix (2)');
-    expect(await api.listActions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_ARCHIVED', 'WORKFLOW_RESTORED']);
+    expect(await api.listAuditActions(id)).toEqual([
+      'WORKFLOW_CREATED',
+      'WORKFLOW_ARCHIVED',
+      'WORKFLOW_RESTORED',
+    ]);
   });
 
   it('duplicates the draft with new ids', async () => {
@@ -181,24 +189,27 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
       body: data,
     });
     expect(putResponse.status).toBe(200);
-    const namedResponse = await api.call<WorkflowResponse>(
+    const sameNameResponse = await api.call<WorkflowResponse>(
       'POST',
       `${WORKFLOWS_PATH}/${source.id}/duplicate`,
       {
         body: { name: 'Original' },
       },
     );
-    expect(namedResponse.status).toBe(409);
+    expect(sameNameResponse.status).toBe(409);
   });
 
   it('moves workflows, and returns a reason for each that cannot be moved', async () => {
-    const otherId = await api.createWorkspace();
+    const otherWorkspaceId = await api.createWorkspace();
     const foreignWorkflow = await api.createWorkflow(workspaceId, 'foreign');
-    await api.createFolder(otherId, '/To');
-    await api.createWorkflow(otherId, 'twin', '/To');
-    const [a, twin] = [await api.createWorkflow(otherId, 'a'), await api.createWorkflow(otherId, 'twin')];
+    await api.createFolder(otherWorkspaceId, '/To');
+    await api.createWorkflow(otherWorkspaceId, 'twin', '/To');
+    const [a, twin] = [
+      await api.createWorkflow(otherWorkspaceId, 'a'),
+      await api.createWorkflow(otherWorkspaceId, 'twin'),
+    ];
     const body = {
-      workspaceId: otherId,
+      workspaceId: otherWorkspaceId,
       workflowIds: [a.id, twin.id, a.id, foreignWorkflow.id, 'none'],
       folderPath: '/To',
     };
@@ -215,7 +226,7 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
     expect(
       (await api.call('POST', `${WORKFLOWS_PATH}/move`, { body: { ...body, folderPath: '/gone' } })).status,
     ).toBe(404);
-    expect(await api.listActions(a.id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_MOVED']);
+    expect(await api.listAuditActions(a.id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_MOVED']);
   });
 
   it('applies operations to variables, and records only changes', async () => {
@@ -230,7 +241,7 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
     expect((await patch([addOperation])).status).toBe(400);
     const { data } = await api.call<{ variables: JsonObject }>('GET', `${WORKFLOWS_PATH}/${id}/state`);
     expect(Object.values(data.variables)).toMatchObject([{ name: 'Rate', type: 'number', value: 2 }]);
-    expect(await api.listActions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_VARIABLES_CHANGED']);
+    expect(await api.listAuditActions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_VARIABLES_CHANGED']);
   });
 
   it('edits drafts; dry runs save nothing, and atomic batches save all changes or none', async () => {
@@ -264,7 +275,7 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
     const readState = () =>
       api.call<{ blocks: JsonObject; edges: JsonObject[] }>('GET', `${WORKFLOWS_PATH}/${id}/state`);
     expect(Object.keys((await readState()).data.blocks)).toEqual([startId]);
-    expect(await api.listActions(id)).toEqual(['WORKFLOW_CREATED']);
+    expect(await api.listAuditActions(id)).toEqual(['WORKFLOW_CREATED']);
     const response = await apply({ operations: [addOperation, connectOperation, invalidOperation] });
     expect(response.data).toMatchObject({
       dryRun: false,
@@ -301,8 +312,8 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
 
   it('hides workflows and folders from other users, and refuses draft edits by workspace keys', async () => {
     const { id } = await api.createWorkflow(workspaceId, 'private');
-    const emailOf = (name: string) => `${name}-${crypto.randomUUID()}@heddle.test`;
-    const strangerId = await api.store.workspaces.createUser({ email: emailOf('s'), name: 'S' });
+    const createEmail = (name: string) => `${name}-${crypto.randomUUID()}@heddle.test`;
+    const strangerId = await api.store.workspaces.createUser({ email: createEmail('s'), name: 'S' });
     const { key: foreignKey } = await api.store.keys.create({ userId: strangerId }, 's');
     const { key: workspaceKey } = await api.store.keys.create({ workspaceId }, 'w');
     const operationsBody = { operations: [{ operation_type: 'delete', block_id: 'x' }] };
@@ -319,13 +330,13 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
   });
 
   it('allows at most 10,000 folders in a workspace', async () => {
-    const otherId = await api.createWorkspace();
+    const otherWorkspaceId = await api.createWorkspace();
     const now = new Date().toISOString();
     const insertFolders = async (from: number, to: number) => {
       for (let start = from; start < to; start += 500) {
         const rows = Array.from(
           { length: Math.min(500, to - start) },
-          (_, n) => sql`(${otherId}, ${`/f${start + n}`}, '/', ${`f${start + n}`}, ${now}, ${now})`,
+          (_, n) => sql`(${otherWorkspaceId}, ${`/f${start + n}`}, '/', ${`f${start + n}`}, ${now}, ${now})`,
         );
         await sql`insert into workflow_folders (workspace_id, path, parent_path, name, created_at, updated_at) values ${sql.join(rows)}`.execute(
           api.database,
@@ -333,11 +344,11 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
       }
     };
     await insertFolders(0, 9999);
-    expect(await api.createFolder(otherId, '/last')).toBe(201);
-    expect(await api.createFolder(otherId, '/more')).toBe(413);
-    expect((await api.listFolders(otherId)).length).toBe(10_000);
+    expect(await api.createFolder(otherWorkspaceId, '/last')).toBe(201);
+    expect(await api.createFolder(otherWorkspaceId, '/more')).toBe(413);
+    expect((await api.listFolderPaths(otherWorkspaceId)).length).toBe(10_000);
     await insertFolders(9999, 10_000);
-    expect((await api.call('GET', `${FOLDERS_PATH}?workspaceId=${otherId}`)).status).toBe(413);
+    expect((await api.call('GET', `${FOLDERS_PATH}?workspaceId=${otherWorkspaceId}`)).status).toBe(413);
   });
 
   it('lists workflows with an index for each sort order', async () => {

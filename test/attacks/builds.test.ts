@@ -9,14 +9,14 @@ const TIMEOUT_MS = 180_000;
 const highestLevel = levels.at(-1) as Level;
 
 describe('a build of hostile packages', () => {
-  const holder = useHarness(highestLevel);
+  const harnessRef = useHarness(highestLevel);
   let hostileImages: HostileImages;
   beforeAll(async () => {
     hostileImages = await openHostileImages();
   }, TIMEOUT_MS);
   afterAll(() => hostileImages.close());
 
-  const HOSTILE_PACKAGES: readonly (readonly [what: string, dependencies: string[], message: RegExp])[] = [
+  const HOSTILE_PACKAGES: readonly (readonly [title: string, dependencies: string[], message: RegExp])[] = [
     [
       'hide that other packages cannot be loaded',
       ['hides-failures', 'throws'],
@@ -37,8 +37,8 @@ describe('a build of hostile packages', () => {
   it.each(sample(HOSTILE_PACKAGES, 4, 'builds of hostile packages'))(
     'fails if they %s',
     { timeout: TIMEOUT_MS },
-    async (_what, dependencies, message) => {
-      const { harness } = holder;
+    async (_title, dependencies, message) => {
+      const { harness } = harnessRef;
       await harness.reset();
       const { errorCode, errorMessage } = await hostileImages.build(dependencies);
       expect({ errorCode, errorMessage }).toEqual({

@@ -12,8 +12,8 @@ import { filterAlive, watchNewProcesses } from './processes.ts';
 import { watchHost } from './watch.ts';
 
 /** Resolves when the condition holds. The timeout of the test limits it. */
-async function waitUntil(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
 const PYTHON_LOOP = 'while True: pass';
@@ -227,7 +227,7 @@ describe.each(sampleLevels())('a job whose signal is aborted, isolation $name', 
         controller.abort();
         const outcome = await job;
         expect(outcome.ok ? outcome.json.length : outcome.error.code).toSatisfy(
-          (end) => end === 3_000_002 || end === 'CANCELLED',
+          (lengthOrCode) => lengthOrCode === 3_000_002 || lengthOrCode === 'CANCELLED',
         );
       }
       expect(await sandbox.run({ runId: 'r', language, code: 'return 1' })).toMatchObject({
@@ -250,7 +250,7 @@ describe.each(sampleLevels())('a job whose signal is aborted, isolation $name', 
       const outcome = await job;
       outcomeTexts.add(outcome.ok ? String(outcome.json === String(round)) : outcome.error.code);
     }
-    expect([...outcomeTexts].filter((end) => end !== 'true' && end !== 'CANCELLED')).toEqual([]);
+    expect([...outcomeTexts].filter((text) => text !== 'true' && text !== 'CANCELLED')).toEqual([]);
     await waitUntil(() => sandbox.stats().running === 0);
     expect(await sandbox.run({ runId: 'r', code: 'return 1' })).toMatchObject({ ok: true });
   });

@@ -12,8 +12,8 @@ interface TestReference {
 /** An attack that must be tested, and its tests: ids of attacks in groups, or tests. */
 export interface Case {
   readonly id: string;
-  readonly tries: string;
-  readonly by: readonly (string | TestReference)[];
+  readonly attack: string;
+  readonly tests: readonly (string | TestReference)[];
 }
 
 /** Attacks that were known before the sandbox was built, and attacks that its design suggests. */
@@ -67,9 +67,9 @@ function stringsOf(file: string): FileStrings {
 }
 
 /** Returns a message for each reference of a case to a test that does not exist, and for a case without tests. */
-export function findMissingTests({ id, tries, by }: Case): string[] {
-  if (by.length === 0) return [`${id} (${tries}) has no test`];
-  return by.flatMap((reference) => {
+export function findMissingTests({ id, attack, tests }: Case): string[] {
+  if (tests.length === 0) return [`${id} (${attack}) has no test`];
+  return tests.flatMap((reference) => {
     if (typeof reference === 'string')
       return GROUP_FILES.has(reference) ? [] : [`${id}: there is no attack ${reference}`];
     const { file, title, row } = reference;
@@ -84,10 +84,10 @@ const linkOf = (reference: string | TestReference): string =>
     ? `[${reference}](../test/attacks/${GROUP_FILES.get(reference)})`
     : `[${reference.file.split('/').at(-1)}](../${reference.file})`;
 
-/** Returns the table of the corpus: each case, what it tries, and its tests. */
+/** Returns the table of the corpus: each case with its attack and its tests. */
 export function formatCorpusTable(): string[] {
   const rows = CORPUS.map(
-    ({ id, tries, by }) => `| ${id} | ${tries} | ${[...new Set(by.map(linkOf))].join(', ')} |`,
+    ({ id, attack, tests }) => `| ${id} | ${attack} | ${[...new Set(tests.map(linkOf))].join(', ')} |`,
   );
-  return ['| case | attack | tests |', '|---|---|---|', ...rows];
+  return ['| id | attack | tests |', '|---|---|---|', ...rows];
 }

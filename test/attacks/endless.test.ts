@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { createEgress, type Egress } from '@heddle/sandbox/egress';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createSelfSignedCertificate } from '../support/certificate.ts';
-import { byScale } from '../support/scale.ts';
+import { pickByScale } from '../support/scale.ts';
 import { EXTERNAL_ADDRESS } from './network.ts';
 import { watchHost } from './watch.ts';
 
@@ -12,30 +12,27 @@ const OK_STATUS_LINE = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED_HEAD = `${OK_STATUS_LINE}Transfer-Encoding: chunked\r\n\r\n`;
 
 /** By path: what the response has, its first bytes, and the bytes that the server then repeats endlessly. */
-const ENDLESS_RESPONSES: Readonly<Record<string, readonly [what: string, first: string, repeated: string]>> =
-  {
-    '/status': ['an endless reason phrase', 'HTTP/1.1 200 ', 'x'.repeat(65_536)],
-    '/newlines': ['empty lines before a response', '', '\r\n'.repeat(30_000)],
-    '/hints': [
-      'informational responses before a response',
-      '',
-      'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'.repeat(2_000),
-    ],
-    '/name': ['an endless header name', OK_STATUS_LINE, 'x'.repeat(65_536)],
-    '/extension': ['a chunk extension', `${CHUNKED_HEAD}1;`, 'x'.repeat(65_536)],
-    '/zeros': ['a chunk length that begins with zeros', CHUNKED_HEAD, '0'.repeat(65_536)],
-    '/pieces': ['chunks of one byte', CHUNKED_HEAD, '1\r\nx\r\n'.repeat(10_000)],
-    '/trailers': [
-      'headers after the body',
-      `${CHUNKED_HEAD}0\r\n`,
-      'x-a: bbbbbbbbbbbbbbbb\r\n'.repeat(2_000),
-    ],
-    '/comment': [
-      'a comment in a compressed body',
-      `${OK_STATUS_LINE}Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x10\0\0\0\0\0\x03`,
-      'c'.repeat(65_536),
-    ],
-  };
+const ENDLESS_RESPONSES: Readonly<
+  Record<string, readonly [title: string, firstBytes: string, repeatedBytes: string]>
+> = {
+  '/status': ['an endless reason phrase', 'HTTP/1.1 200 ', 'x'.repeat(65_536)],
+  '/newlines': ['empty lines before a response', '', '\r\n'.repeat(30_000)],
+  '/hints': [
+    'informational responses before a response',
+    '',
+    'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'.repeat(2_000),
+  ],
+  '/name': ['an endless header name', OK_STATUS_LINE, 'x'.repeat(65_536)],
+  '/extension': ['a chunk extension', `${CHUNKED_HEAD}1;`, 'x'.repeat(65_536)],
+  '/zeros': ['a chunk length that begins with zeros', CHUNKED_HEAD, '0'.repeat(65_536)],
+  '/chunks': ['chunks of one byte', CHUNKED_HEAD, '1\r\nx\r\n'.repeat(10_000)],
+  '/trailers': ['headers after the body', `${CHUNKED_HEAD}0\r\n`, 'x-a: bbbbbbbbbbbbbbbb\r\n'.repeat(2_000)],
+  '/comment': [
+    'a comment in a compressed body',
+    `${OK_STATUS_LINE}Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x10\0\0\0\0\0\x03`,
+    'c'.repeat(65_536),
+  ],
+};
 
 /** Empty compressed bodies. Each needs its own job in the decompression threads, which limit the rate. */
 const EMPTY_BODIES_PATH = '/nothing';
@@ -51,15 +48,15 @@ const LONG_TIMEOUT = { timeout: 120_000 };
 const SERVER_SCRIPT = `
   const { createServer } = require('node:net');
   const { parentPort, workerData } = require('node:worker_threads');
-  const { endless, host } = workerData;
+  const { endlessResponses, host } = workerData;
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.once('data', (data) => {
-      const [, first, repeated] = endless[data.toString('latin1').split(' ')[1]];
-      const piece = Buffer.from(repeated, 'latin1');
-      const send = () => { while (!socket.destroyed && socket.write(piece)); };
+      const [, firstBytes, repeatedBytes] = endlessResponses[data.toString('latin1').split(' ')[1]];
+      const repeatedBuffer = Buffer.from(repeatedBytes, 'latin1');
+      const send = () => { while (!socket.destroyed && socket.write(repeatedBuffer)); };
       socket.on('drain', send);
-      socket.write(first, 'latin1');
+      socket.write(firstBytes, 'latin1');
       send();
     });
   });
@@ -74,7 +71,7 @@ describe('a server that never ends its response', () => {
     server = new Worker(SERVER_SCRIPT, {
       eval: true,
       workerData: {
-        endless: { ...ENDLESS_RESPONSES, [EMPTY_BODIES_PATH]: EMPTY_BODIES },
+        endlessResponses: { ...ENDLESS_RESPONSES, [EMPTY_BODIES_PATH]: EMPTY_BODIES },
         host: EXTERNAL_ADDRESS.address,
       },
     });
@@ -88,25 +85,26 @@ describe('a server that never ends its response', () => {
   });
 
   /** Returns the error code of each of several concurrent requests, or `OK` if the request succeeds. */
-  const codesOf = async (path: string, timeoutMs: number): Promise<readonly string[]> => {
+  const requestConcurrently = async (path: string, timeoutMs: number): Promise<readonly string[]> => {
     const url = `http://${EXTERNAL_ADDRESS.address}:${port}${path}`;
-    const requests = Array.from({ length: byScale(6, 20) }, () => egress.fetch({ url, timeoutMs }));
+    const requests = Array.from({ length: pickByScale(6, 20) }, () => egress.fetch({ url, timeoutMs }));
     const results = await Promise.allSettled(requests);
     return results.map((result) =>
       result.status === 'rejected' ? (result.reason as { code: string }).code : 'OK',
     );
   };
 
-  it.each(Object.entries(ENDLESS_RESPONSES).map(([path, [what]]) => ({ what, path })))(
-    'is disconnected by many concurrent requests long before their timeout: $what',
+  it.each(Object.entries(ENDLESS_RESPONSES).map(([path, [title]]) => ({ title, path })))(
+    'is disconnected by many concurrent requests long before their timeout: $title',
     LONG_TIMEOUT,
     async ({ path }) => {
-      for (const code of await codesOf(path, 100_000)) expect(code).toMatch(/^EGRESS_(?:TOO_LARGE|FAILED)$/);
+      for (const code of await requestConcurrently(path, 100_000))
+        expect(code).toMatch(/^EGRESS_(?:TOO_LARGE|FAILED)$/);
     },
   );
 
   it('is disconnected at the timeout if its many empty compressed bodies take that long', async () => {
-    for (const code of await codesOf(EMPTY_BODIES_PATH, 2_000))
+    for (const code of await requestConcurrently(EMPTY_BODIES_PATH, 2_000))
       expect(code).toMatch(/^EGRESS_(?:TOO_LARGE|TIMEOUT)$/);
   });
 });

@@ -15,10 +15,10 @@ const PROGRAM = `
   const writeFrame = (bytes, length = bytes.length) => { const head = Buffer.alloc(4); head.writeUInt32BE(length); writeRaw(Buffer.concat([head, bytes])) };
   const send = (message) => process.send(message);
   const done = (job, more) => ({ t: 'done', id: job.id, code: 'OK', text: '1', stdout: '', cpuMs: 1, wallMs: 1, waitedForContext: false, next: 0, rssMiB: 1, ...more });
-  process.on('message', (order) => {
-    if (order.t === 'boot') send({ t: 'ready', snapshot: null });
-    if (order.t !== 'run') return;
-    const job = order;
+  process.on('message', (message) => {
+    if (message.t === 'boot') send({ t: 'ready', snapshot: null });
+    if (message.t !== 'run') return;
+    const job = message;
     STATEMENT
   });
   process.on('disconnect', () => process.exit());`;
@@ -54,7 +54,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, expected: s
     'an object in an unknown field': 'done(job, { more: {} })',
     'a string object instead of a string': 'done(job, { text: new String("1") })',
     'an ArrayBuffer in an unknown field': 'done(job, { a: new Uint8Array(8).buffer })',
-  }).map(([what, value]) => [what, `send(${value})`, 'SANDBOX_PROTOCOL'] as const),
+  }).map(([title, value]) => [title, `send(${value})`, 'SANDBOX_PROTOCOL'] as const),
   [
     'a message inside the declared length of another message',
     'const text = (t) => Buffer.concat([Buffer.from([0x22, t.length]), Buffer.from(t)]); const inner = Buffer.concat([Buffer.from([0, 0, 0, 4, 0xff, 0x0f, 0x41, 0])]); writeFrame(Buffer.concat([Buffer.from([0xff, 0x0f, 0x6f]), text("t"), Buffer.from([0x22, 99]), inner]), 12); writeRaw(Buffer.alloc(99))',
@@ -167,7 +167,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, expected: s
 ];
 
 /** Statements that write to the pipe on which Python makes synchronous calls to the host. */
-const SYNC_CALLS: typeof ATTACKS = [
+const SYNC_CALL_ATTACKS: typeof ATTACKS = [
   ['a valid request, as a control', 'ask(frame(requestOf(job))); onAnswer(() => send(done(job)))', '1'],
   [
     'bytes that are not a request',
@@ -277,21 +277,20 @@ describe.runIf(process.platform === 'linux')('a compromised process', () => {
     },
   );
 
-  it.each(SYNC_CALLS.map(([title, statement, expected], index) => ({ title, statement, expected, index })))(
-    'causes no harm with a synchronous call: $title',
-    async ({ statement, expected, index }) => {
-      const sandbox = createSandbox({
-        python: { maxProcesses: 1 },
-        execPath: writeImpostor(statement, `sync-${index}`, PIPE_FUNCTIONS),
-        isolation: { level: 'basic', minimum: 'basic' },
-        limits: expected === 'TIMEOUT_WALL' ? { wallMs: 300, killGraceMs: 200 } : { cpuMs: 20_000 },
-        fetch: () => Promise.reject(new Error('no call is a valid fetch')),
-      });
-      const outcome = await sandbox.run({ runId: 'r', language: 'python', code: 'return 0' });
-      await sandbox.close();
-      expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(
-        typeof expected === 'string' ? new RegExp(`^${expected}$`) : expected,
-      );
-    },
-  );
+  it.each(
+    SYNC_CALL_ATTACKS.map(([title, statement, expected], index) => ({ title, statement, expected, index })),
+  )('causes no harm with a synchronous call: $title', async ({ statement, expected, index }) => {
+    const sandbox = createSandbox({
+      python: { maxProcesses: 1 },
+      execPath: writeImpostor(statement, `sync-${index}`, PIPE_FUNCTIONS),
+      isolation: { level: 'basic', minimum: 'basic' },
+      limits: expected === 'TIMEOUT_WALL' ? { wallMs: 300, killGraceMs: 200 } : { cpuMs: 20_000 },
+      fetch: () => Promise.reject(new Error('no call is a valid fetch')),
+    });
+    const outcome = await sandbox.run({ runId: 'r', language: 'python', code: 'return 0' });
+    await sandbox.close();
+    expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(
+      typeof expected === 'string' ? new RegExp(`^${expected}$`) : expected,
+    );
+  });
 });

@@ -1,21 +1,21 @@
 import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sample, byScale } from '../support/scale.ts';
+import { sample, pickByScale } from '../support/scale.ts';
 import { sampleLevels } from './levels.ts';
 import { watchHost } from './watch.ts';
 
 /** Collects in `functions` every function that is reachable from the globals. */
 const COLLECT_FUNCTIONS = `const seen = new Set(); const functions = [];
-  const collect = (holder, depth) => {
-    if (holder === null || (typeof holder !== 'object' && typeof holder !== 'function') || seen.has(holder)) return;
-    seen.add(holder);
-    if (typeof holder === 'function') functions.push(holder);
+  const collect = (target, depth) => {
+    if (target === null || (typeof target !== 'object' && typeof target !== 'function') || seen.has(target)) return;
+    seen.add(target);
+    if (typeof target === 'function') functions.push(target);
     if (depth === 0) return;
-    for (const key of Reflect.ownKeys(holder)) {
-      const { value, get, set } = Reflect.getOwnPropertyDescriptor(holder, key);
-      for (const part of [value, get, set]) collect(part, depth - 1);
+    for (const key of Reflect.ownKeys(target)) {
+      const { value, get, set } = Reflect.getOwnPropertyDescriptor(target, key);
+      for (const member of [value, get, set]) collect(member, depth - 1);
     }
-    collect(Reflect.getPrototypeOf(holder), depth - 1);
+    collect(Reflect.getPrototypeOf(target), depth - 1);
   };
   collect(globalThis, DEPTH);
   for (const value of [function* () {}, async function* () {}, async () => {}, [][Symbol.iterator](), new Map().entries(), 'x'.matchAll(/x/g), new Intl.Segmenter().segment('x')]) collect(value, 3);
@@ -118,7 +118,7 @@ const LIMITS = {
   messages: 1_000_000,
   bridgeChars: 2 ** 28,
 };
-const GENEROUS_TIMEOUT = { timeout: byScale(120_000, 1_800_000) };
+const GENEROUS_TIMEOUT = { timeout: pickByScale(120_000, 1_800_000) };
 
 watchHost();
 
@@ -128,9 +128,9 @@ describe.each(sampleLevels())('every built-in, isolation $name', ({ options }) =
     onTestFinished(() => sandbox.close());
     const code = fillIn(CALLS_AT_STACK_END, {
       DEPTH: 4,
-      PARTS: byScale(2, 1),
+      PARTS: pickByScale(2, 1),
       PART: 0,
-      SHAPES: byScale(1, 4),
+      SHAPES: pickByScale(1, 4),
     });
     expect(await sandbox.run({ runId: 'fuzz', code, limits: LIMITS })).toMatchObject({
       ok: true,
@@ -142,11 +142,11 @@ describe.each(sampleLevels())('every built-in, isolation $name', ({ options }) =
   it('ends at most its own job when called with hostile arguments', GENEROUS_TIMEOUT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
-    for (let round = 0; round < byScale(6, 60); round++) {
+    for (let round = 0; round < pickByScale(6, 60); round++) {
       const code = fillIn(HOSTILE_CALLS, {
         DEPTH: 4,
         SEED: 7 + round * 7919,
-        ROUNDS: byScale(2_000, 10_000),
+        ROUNDS: pickByScale(2_000, 10_000),
       });
       await sandbox.run({ runId: `fuzz${round}`, code, limits: { ...LIMITS, cpuMs: 1_500, wallMs: 3_000 } });
       expect(await sandbox.run({ runId: 'next', code: 'return 1' })).toMatchObject({ ok: true, json: '1' });
@@ -160,15 +160,15 @@ describe.each(sampleLevels())('every built-in, isolation $name', ({ options }) =
  * Whether Python's recursion limit is removed. A quick run only tests with the limit, because each recursion needs a
  * new interpreter, which is slow.
  */
-const LIMIT_REMOVAL_CASES = [false, true].slice(0, byScale(1, 2));
+const LIMIT_REMOVAL_CASES = [false, true].slice(0, pickByScale(1, 2));
 const sampledCases = sample(Object.entries(DEEP_PYTHON), 12, 'recursions of Python');
-const PYTHON_LIMITS = { cpuMs: byScale(1_500, 8_000), wallMs: byScale(20_000, 60_000) };
-const FILLED_PRELUDE = fillIn(PYTHON_PRELUDE, { DEPTH: byScale(20_000, 200_000) });
+const PYTHON_LIMITS = { cpuMs: pickByScale(1_500, 8_000), wallMs: pickByScale(20_000, 60_000) };
+const FILLED_PRELUDE = fillIn(PYTHON_PRELUDE, { DEPTH: pickByScale(20_000, 200_000) });
 
 describe.each(sampleLevels())('Python at the end of its stack, isolation $name', ({ options }) => {
   it.each(LIMIT_REMOVAL_CASES)(
     'ends at most its own job (recursion limit removed: %s)',
-    { timeout: byScale(600_000, 1_800_000) },
+    { timeout: pickByScale(600_000, 1_800_000) },
     async (isLimitRemoved) => {
       const sandbox = createSandbox({ ...options, python: { maxProcesses: 1 } });
       onTestFinished(() => sandbox.close());

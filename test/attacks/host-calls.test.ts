@@ -23,7 +23,7 @@ const createResponse = (fields: Partial<EgressResponse> = {}): EgressResponse =>
   ...fields,
 });
 
-const THROWN_VALUES: readonly (readonly [what: string, thrown: unknown])[] = [
+const THROWN_VALUES: readonly (readonly [title: string, thrownValue: unknown])[] = [
   ['undefined', undefined],
   ['null', null],
   ['a string', 'a string of the host'],
@@ -46,27 +46,27 @@ describe.each(sampleLevels())('a response from the host to a job, isolation $nam
 
   it.each(sample(THROWN_VALUES, 3, 'values that the host throws'))(
     'becomes an error in the code if the host throws %s',
-    async (_what, thrown) => {
+    async (_title, thrownValue) => {
       const sandbox = openSandbox(() => {
         const { promise, reject } = Promise.withResolvers<never>();
-        reject(thrown);
+        reject(thrownValue);
         return promise;
       });
-      const js = await sandbox.run({ runId: 'r', code: GET_CODE.javascript });
-      expect(formatOutcome(js).text).toBe('[true,"FETCH_FAILED","The request failed."]');
-      const python = await sandbox.run({ runId: 'r', language: 'python', code: GET_CODE.python });
-      expect(formatOutcome(python).text).toBe('[true,"The request failed."]');
+      const javascriptOutcome = await sandbox.run({ runId: 'r', code: GET_CODE.javascript });
+      expect(formatOutcome(javascriptOutcome).text).toBe('[true,"FETCH_FAILED","The request failed."]');
+      const pythonOutcome = await sandbox.run({ runId: 'r', language: 'python', code: GET_CODE.python });
+      expect(formatOutcome(pythonOutcome).text).toBe('[true,"The request failed."]');
     },
   );
 
-  it.each<[what: string, response: unknown]>([
+  it.each<[title: string, response: unknown]>([
     ['undefined', undefined],
     ['an object with a BigInt', createResponse({ status: 1n as never })],
     ['an object with cyclic headers', createResponse({ headers: CYCLIC as never })],
-  ])('becomes an error in the code if it is %s', async (_what, response) => {
+  ])('becomes an error in the code if it is %s', async (_title, response) => {
     const sandbox = openSandbox(() => Promise.resolve(response as EgressResponse));
-    const js = await sandbox.run({ runId: 'r', code: GET_CODE.javascript });
-    expect(formatOutcome(js).text).toMatch(/^\[true,"FETCH_FAILED"/);
+    const javascriptOutcome = await sandbox.run({ runId: 'r', code: GET_CODE.javascript });
+    expect(formatOutcome(javascriptOutcome).text).toMatch(/^\[true,"FETCH_FAILED"/);
     expect(formatOutcome(await sandbox.run({ runId: 'r', code: 'return 1' })).text).toBe('1');
   });
 
@@ -82,9 +82,12 @@ describe.each(sampleLevels())('a response from the host to a job, isolation $nam
   );
 
   it('is ignored after its job has ended', async () => {
-    const pending: (() => void)[] = [];
+    const pendingResponders: (() => void)[] = [];
     const sandbox = openSandbox(
-      () => new Promise((resolve) => pending.push(() => resolve(createResponse({ statusText: 'late' })))),
+      () =>
+        new Promise((resolve) =>
+          pendingResponders.push(() => resolve(createResponse({ statusText: 'late' }))),
+        ),
     );
     const lateRequestCode =
       'fetch("http://ok.test/").then(() => { console.log("late"); globalThis.late = 1 })';
@@ -93,12 +96,12 @@ describe.each(sampleLevels())('a response from the host to a job, isolation $nam
       code: `${lateRequestCode}; await new Promise((r) => setTimeout(r, 20)); return 1`,
     });
     expect(firstOutcome).toMatchObject({ ok: true, json: '1', stdout: '' });
-    expect(pending).toHaveLength(1);
+    expect(pendingResponders).toHaveLength(1);
     const nextOutcome = sandbox.run({
       runId: 'r',
       code: 'await new Promise((r) => setTimeout(r, 50)); return typeof late',
     });
-    for (const respond of pending) respond();
+    for (const respond of pendingResponders) respond();
     expect(await nextOutcome).toMatchObject({ ok: true, json: '"undefined"', stdout: '' });
   });
 });

@@ -67,8 +67,8 @@ function readThreadTimes(): Map<string, ThreadTimes> {
   if (!existsSync(THREADS_FOLDER)) return times;
   for (const id of readdirSync(THREADS_FOLDER)) {
     try {
-      const [ran, queued] = readFileSync(`${THREADS_FOLDER}/${id}/schedstat`, 'latin1').split(' ');
-      times.set(id, { cpuMs: Number(ran) / 1e6, queuedMs: Number(queued) / 1e6 });
+      const [cpuNs, queuedNs] = readFileSync(`${THREADS_FOLDER}/${id}/schedstat`, 'latin1').split(' ');
+      times.set(id, { cpuMs: Number(cpuNs) / 1e6, queuedMs: Number(queuedNs) / 1e6 });
     } catch {
       // The thread has ended.
     }

@@ -39,14 +39,14 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   '/big': (response) => void response.end('x'.repeat(3_000_000)),
   '/gzip-bomb': createCompressedHandler('gzip', gzipSync(Buffer.alloc(50_000_000))),
   '/brotli-bomb': createCompressedHandler('br', brotliCompressSync(Buffer.alloc(50_000_000))),
-  '/packed-twice': createCompressedHandler('gzip, gzip', gzipSync(gzipSync(Buffer.alloc(50_000_000)))),
-  '/packed-members': createCompressedHandler(
+  '/compressed-twice': createCompressedHandler('gzip, gzip', gzipSync(gzipSync(Buffer.alloc(50_000_000)))),
+  '/compressed-members': createCompressedHandler(
     'gzip',
     Buffer.concat(Array(40).fill(gzipSync(Buffer.alloc(1_000_000))) as Buffer[]),
   ),
-  '/packed-wrongly': createCompressedHandler('br', gzipSync('x')),
-  '/packed-half': createCompressedHandler('gzip', gzipSync(Buffer.alloc(500_000, 'abc')).subarray(0, -9)),
-  '/packed-unknown': createCompressedHandler('zstd', Buffer.from('28b52ffd', 'hex')),
+  '/compressed-wrongly': createCompressedHandler('br', gzipSync('x')),
+  '/compressed-half': createCompressedHandler('gzip', gzipSync(Buffer.alloc(500_000, 'abc')).subarray(0, -9)),
+  '/compressed-unknown': createCompressedHandler('zstd', Buffer.from('28b52ffd', 'hex')),
   '/headers': (response) => void response.writeHead(200, { 'x-long': 'h'.repeat(60_000) }).end(),
   '/silent': () => undefined,
   '/hold': (response) => void response.write('x'.repeat(900_000)),
@@ -136,7 +136,7 @@ export async function openNetwork(): Promise<Network> {
     'connection',
     countConnection,
   );
-  const internalServer6 = createServer((_request, response) => void response.end('INTERNAL')).on(
+  const internalIpv6Server = createServer((_request, response) => void response.end('INTERNAL')).on(
     'connection',
     countConnection,
   );
@@ -144,7 +144,7 @@ export async function openNetwork(): Promise<Network> {
   const rawServer = createRawResponseServer();
   const internalPort = await listen(internalServer, '127.0.0.1', 0);
   // Machines without IPv6 have no such targets.
-  await listen(internalServer6, '::1', internalPort).catch(() => undefined);
+  await listen(internalIpv6Server, '::1', internalPort).catch(() => undefined);
   const externalPort = await listen(externalServer, EXTERNAL_ADDRESS.address, 0);
   const rawPort = await listen(rawServer, EXTERNAL_ADDRESS.address, 0);
   const resolutions = new Map<string, number>();
@@ -166,7 +166,7 @@ export async function openNetwork(): Promise<Network> {
       return answers[Math.min(index, answers.length - 1)]!;
     },
     close() {
-      for (const server of [internalServer, internalServer6, externalServer]) {
+      for (const server of [internalServer, internalIpv6Server, externalServer]) {
         server.closeAllConnections();
         server.close();
       }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { formatOutcome } from './attack.ts';
 import { packageAttacks } from './javascript/packages.ts';
 import { levels, type Level } from './levels.ts';
-import { testStoredFiles, testTenants, useHostileImages } from './stored-images.ts';
+import { testStoredFiles, testTenantIsolation, useHostileImages } from './stored-images.ts';
 import { testAttacks, useHarness } from './suite.ts';
 
 const hostileImages = useHostileImages('combined', 'replaces', 'pollutes', 'freezes', 'has-pending-work');
@@ -10,7 +10,7 @@ const hostileImages = useHostileImages('combined', 'replaces', 'pollutes', 'free
 testAttacks(packageAttacks, { share: 1 / 3, sandbox: { images: hostileImages.images } });
 
 describe('an image whose name looks like a path, a query or a property', () => {
-  const holder = useHarness(levels.at(-1) as Level, { sandbox: { images: hostileImages.images } });
+  const harnessRef = useHarness(levels.at(-1) as Level, { sandbox: { images: hostileImages.images } });
 
   it.each([
     '../../etc/passwd',
@@ -26,7 +26,7 @@ describe('an image whose name looks like a path, a query or a property', () => {
     'a'.repeat(100_000),
     '0'.repeat(64),
   ])('is not found: %j', async (image) => {
-    const { harness } = holder;
+    const { harness } = harnessRef;
     await harness.reset();
     const outcome = await harness.sandbox.run({ runId: 'run', code: 'return 1', image });
     expect(formatOutcome(outcome).jsonOrCode).toBe('IMAGE_NOT_FOUND');
@@ -34,7 +34,7 @@ describe('an image whose name looks like a path, a query or a property', () => {
   });
 });
 
-testTenants(hostileImages, 'javascript', 'combined', [
+testTenantIsolation(hostileImages, 'javascript', 'combined', [
   'const r = require("remembers"); r.keep("secret"); return 1',
   'return require("remembers").recall()',
 ]);

@@ -8,8 +8,8 @@ interface Status {
 
 /** Returns the parent and the state of a process, or undefined if there is no such process. */
 function statusOf(pid: number): Status | undefined {
-  const stat = readProcessStat(pid);
-  return stat && { parentPid: Number(stat(4)), state: stat(3) };
+  const readField = readProcessStat(pid);
+  return readField && { parentPid: Number(readField(4)), state: readField(3) };
 }
 
 /**
@@ -32,15 +32,15 @@ export function descendantPidsOf(
     if (parentPid !== undefined)
       childPidsByParent.set(parentPid, [...(childPidsByParent.get(parentPid) ?? []), pid]);
   }
-  const descendants: number[] = [];
-  for (const queue = [ancestorPid]; queue.length > 0;) {
-    for (const pid of childPidsByParent.get(queue.pop() as number) ?? []) {
+  const descendantPids: number[] = [];
+  for (const pendingPids = [ancestorPid]; pendingPids.length > 0;) {
+    for (const pid of childPidsByParent.get(pendingPids.pop() as number) ?? []) {
       if (excludedPids.has(pid)) continue;
-      descendants.push(pid);
-      queue.push(pid);
+      descendantPids.push(pid);
+      pendingPids.push(pid);
     }
   }
-  return descendants;
+  return descendantPids;
 }
 
 /** Returns the ids of the processes that are alive. A zombie is not. */

@@ -60,9 +60,9 @@ type Snapshot = ReadonlyMap<object, ReadonlyMap<PropertyKey, PropertyDescriptor>
 
 function takeSnapshot(): Snapshot {
   return new Map(
-    SHARED_OBJECTS.map((holder) => [
-      holder,
-      new Map(Reflect.ownKeys(holder).map((key) => [key, Reflect.getOwnPropertyDescriptor(holder, key)!])),
+    SHARED_OBJECTS.map((object) => [
+      object,
+      new Map(Reflect.ownKeys(object).map((key) => [key, Reflect.getOwnPropertyDescriptor(object, key)!])),
     ]),
   );
 }
@@ -75,12 +75,12 @@ export function watchPrototypes(): { findChanges(): string[] } {
   const baseline = takeSnapshot();
   return {
     findChanges: () =>
-      [...takeSnapshot()].flatMap(([holder, properties]) => {
-        const baselineProperties = baseline.get(holder)!;
-        const name = `${Object.prototype.toString.call(holder)} ${(holder as { name?: string }).name ?? ''}`;
+      [...takeSnapshot()].flatMap(([object, properties]) => {
+        const baselineProperties = baseline.get(object)!;
+        const name = `${Object.prototype.toString.call(object)} ${(object as { name?: string }).name ?? ''}`;
         // The test runner adds and removes globals.
         const comparedProperties =
-          holder === globalThis ? new Map<PropertyKey, PropertyDescriptor>() : properties;
+          object === globalThis ? new Map<PropertyKey, PropertyDescriptor>() : properties;
         const changedProperties = [...comparedProperties].filter(
           ([key, property]) => !isSameProperty(baselineProperties.get(key), property),
         );

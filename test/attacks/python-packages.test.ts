@@ -1,12 +1,12 @@
 import { pythonPackageAttacks } from './python/packages.ts';
-import { testStoredFiles, testTenants, useHostileImages } from './stored-images.ts';
+import { testStoredFiles, testTenantIsolation, useHostileImages } from './stored-images.ts';
 import { testAttacks } from './suite.ts';
 
 const hostileImages = useHostileImages('wheels');
 
 testAttacks(pythonPackageAttacks, { sandbox: { images: hostileImages.images, python: { maxProcesses: 1 } } });
 
-testTenants(hostileImages, 'python', 'wheels', [
+testTenantIsolation(hostileImages, 'python', 'wheels', [
   'import remembers\nremembers.keep("secret")\nreturn 1',
   'import remembers\nreturn remembers.recall()',
 ]);

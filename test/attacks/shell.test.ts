@@ -71,11 +71,11 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
   });
 
   it('fail their block if they exit with an error code or exceed its timeout', async () => {
-    const failed = await run(
+    const handledResult = await run(
       [sh('S', 'echo why >&2; exit 7'), fn('H', 'return <s.error>')],
       ['Start -> S', 'S:error -> H'],
     );
-    expect(failed).toMatchObject({
+    expect(handledResult).toMatchObject({
       status: 'completed',
       output: { result: expect.stringContaining('exit code 7: why') as string },
     });
@@ -131,7 +131,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     ],
     ['endless lines', 'yes | head -n 3000000', 'OK'],
     ['bytes that are not text', 'printf "__HEDDLE_RESULT__=\\xff\\xfe\\x00\\xed\\xa0\\x80"', 'OK'],
-  ])('do not block their host with %s', async (_what, code, expected) => {
+  ])('do not block their host with %s', async (_title, code, expected) => {
     const outcome = await nativeImages.run({ code });
     expect(outcome.ok ? 'OK' : outcome.error.code).toBe(expected);
   });
@@ -145,7 +145,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     ['a result that has only brackets', "b'D[' + b'[],' * 1_300_000 + b'1]'", /^RESULT_TOO_LARGE$/],
     ['a result above its limit', "b'D[' + b'[],' * 5_000_000 + b'1]'", /^RESULT_TOO_LARGE$/],
     ['endless bytes', "b'x' * 60_000_000", /^RESULT_TOO_LARGE$/],
-  ])('in Python cause no harm by writing %s to the result descriptor', async (_what, bytes, expected) => {
+  ])('in Python cause no harm by writing %s to the result descriptor', async (_title, bytes, expected) => {
     const code = `import os\ndata = memoryview(${bytes})\nwhile data: data = data[os.write(3, data[:65536]):]\nos._exit(0)`;
     const outcome = await nativeImages.run({ language: 'python', code });
     expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(expected);

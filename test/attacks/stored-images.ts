@@ -29,18 +29,18 @@ export function useHostileImages(...names: readonly HostileImage[]): {
   readonly hostileImages: HostileImages;
   readonly images: ImageSource;
 } {
-  const holder = {} as { hostileImages: HostileImages };
+  const hostileImagesRef = {} as { hostileImages: HostileImages };
   beforeAll(async () => {
-    holder.hostileImages = await openHostileImages();
-    for (const name of names) await holder.hostileImages.open(name);
+    hostileImagesRef.hostileImages = await openHostileImages();
+    for (const name of names) await hostileImagesRef.hostileImages.open(name);
   }, TIMEOUT_MS);
-  afterAll(() => holder.hostileImages.close());
-  const images: ImageSource = { open: (id) => holder.hostileImages.open(id) };
-  return Object.assign(holder, { images });
+  afterAll(() => hostileImagesRef.hostileImages.close());
+  const images: ImageSource = { open: (id) => hostileImagesRef.hostileImages.open(id) };
+  return Object.assign(hostileImagesRef, { images });
 }
 
 /** Defines the test that the code of one tenant cannot read secrets of another tenant with the same image. */
-export function testTenants(
+export function testTenantIsolation(
   { images }: { readonly images: ImageSource },
   language: Language,
   image: HostileImage,
@@ -75,47 +75,47 @@ export function testTenants(
 }
 
 /** Replaces a stored file during a test. */
-function tamper(folder: string, path: string, replace: ReplaceFile): void {
-  const original = join(folder, 'original');
-  renameSync(path, original);
+function tamperWithFile(folder: string, path: string, replace: ReplaceFile): void {
+  const originalPath = join(folder, 'original');
+  renameSync(path, originalPath);
   onTestFinished(() => {
     rmSync(path, { force: true });
-    renameSync(original, path);
+    renameSync(originalPath, path);
   });
-  replace(path, original, folder);
+  replace(path, originalPath, folder);
 }
 
-type ReplaceFile = (path: string, original: string, folder: string) => void;
+type ReplaceFile = (path: string, originalPath: string, folder: string) => void;
 
-const CHANGES: readonly [what: string, replace: ReplaceFile][] = [
+const CHANGES: readonly [title: string, replace: ReplaceFile][] = [
   [
     'with a flipped bit',
-    (path, original) => {
-      const bytes = readFileSync(original);
+    (path, originalPath) => {
+      const bytes = readFileSync(originalPath);
       bytes[bytes.length >> 1]! ^= 1;
       writeFileSync(path, bytes);
     },
   ],
   [
     'that was truncated',
-    (path, original) => {
-      copyFileSync(original, path);
+    (path, originalPath) => {
+      copyFileSync(originalPath, path);
       truncateSync(path, 1_000);
     },
   ],
   ['that is empty', (path) => writeFileSync(path, '')],
-  ['that is a link to the valid one', (path, original) => symlinkSync(original, path)],
+  ['that is a link to the valid one', (path, originalPath) => symlinkSync(originalPath, path)],
   ['that is a link to an endless device', (path) => symlinkSync('/dev/zero', path)],
   [
     'that is a hard link to another file',
-    (path, _original, folder) => linkSync(join(folder, 'images.db'), path),
+    (path, _originalPath, folder) => linkSync(join(folder, 'images.db'), path),
   ],
   ['that is a pipe', (path) => void execFileSync('mkfifo', [path])],
 ];
 
 /** Defines tests that a changed file of an image is refused by a host that has verified the file, and by a new host. */
 export function testStoredFiles(
-  holder: { readonly hostileImages: HostileImages },
+  hostileImagesRef: { readonly hostileImages: HostileImages },
   language: Language,
   files: readonly (readonly [file: string, image: HostileImage])[],
 ): void {
@@ -130,12 +130,12 @@ export function testStoredFiles(
 
     describe.each(files)('%s of %s', (file, image) => {
       const changes = sample(CHANGES, 2, `changes of the stored ${file} of ${image}`);
-      it.each(changes)('%s is refused with an error that names it', async (_what, replace) => {
-        const { hostileImages } = holder;
+      it.each(changes)('%s is refused with an error that names it', async (_title, replace) => {
+        const { hostileImages } = hostileImagesRef;
         const { id, blobs } = await hostileImages.open(image);
         const newHostImages = hostileImages.reopen();
         onTestFinished(() => newHostImages.close());
-        tamper(hostileImages.folder, blobs[file]!.path, replace);
+        tamperWithFile(hostileImages.folder, blobs[file]!.path, replace);
         for (const source of [newHostImages, hostileImages.images]) {
           const { jsonOrCode, text } = formatOutcome(await runWithImage(source, id));
           expect([jsonOrCode, text]).toEqual(['IMAGE_FAILED', expect.stringContaining(file) as string]);
@@ -147,8 +147,8 @@ export function testStoredFiles(
       'is used again after it is restored',
       async () => {
         for (const image of new Set(files.map(([, name]) => name))) {
-          const { id } = await holder.hostileImages.open(image);
-          expect(formatOutcome(await runWithImage(holder.hostileImages.images, id)).text).toBe('1');
+          const { id } = await hostileImagesRef.hostileImages.open(image);
+          expect(formatOutcome(await runWithImage(hostileImagesRef.hostileImages.images, id)).text).toBe('1');
         }
       },
       TIMEOUT_MS,

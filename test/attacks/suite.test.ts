@@ -17,53 +17,55 @@ function consumeCpu(ms: number): void {
 }
 
 describe('the checks of the invariants of the attack suite', () => {
-  const holder = useHarness(levels[0]!);
+  const harnessRef = useHarness(levels[0]!);
 
   it('detect a connection to the internal server, even between two attacks', async () => {
-    const socket = connect(holder.harness.network.internalPort, '127.0.0.1');
+    const socket = connect(harnessRef.harness.network.internalPort, '127.0.0.1');
     await new Promise((resolve) => socket.once('connect', resolve));
     socket.destroy();
     await new Promise((resolve) => socket.once('close', resolve));
-    await holder.harness.reset();
-    expect(await holder.harness.findViolations('')).toEqual(['1 connections to the internal server']);
-    expect(await holder.harness.findViolations('')).toEqual([]);
+    await harnessRef.harness.reset();
+    expect(await harnessRef.harness.findViolations('')).toEqual(['1 connections to the internal server']);
+    expect(await harnessRef.harness.findViolations('')).toEqual([]);
   });
 
   it.each([
     ['work', () => consumeCpu(2 * MAX_LAG_MS)],
     ['waiting', () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * MAX_LAG_MS)],
     ['waiting for a program', () => void execFileSync('sleep', [String((2 * MAX_LAG_MS) / 1e3)])],
-  ])('detect that the event loop is blocked by %s', async (_what, block) => {
-    await holder.harness.reset();
-    block();
-    const violations = await holder.harness.findViolations('');
+  ])('detect that the event loop is blocked by %s', async (_title, blockEventLoop) => {
+    await harnessRef.harness.reset();
+    blockEventLoop();
+    const violations = await harnessRef.harness.findViolations('');
     expect(violations.filter((text) => text.includes('event loop'))).toHaveLength(1);
-    expect(await holder.harness.findViolations('')).toEqual([]);
+    expect(await harnessRef.harness.findViolations('')).toEqual([]);
   });
 
   it('ignore that the operating system pauses the whole process', async () => {
-    await holder.harness.reset();
+    await harnessRef.harness.reset();
     const pauseCommand = `kill -STOP ${process.pid}; sleep ${(2 * MAX_LAG_MS) / 1e3}; kill -CONT ${process.pid}`;
     await promisify(execFile)('sh', ['-c', pauseCommand]);
-    expect(await holder.harness.findViolations('')).toEqual([]);
+    expect(await harnessRef.harness.findViolations('')).toEqual([]);
   });
 
   it('detect a changed prototype until it is restored', async () => {
-    await holder.harness.reset();
+    await harnessRef.harness.reset();
     (Object.prototype as { polluted?: number }).polluted = 1;
-    const pollution = await holder.harness.findViolations('');
+    const pollutionViolations = await harnessRef.harness.findViolations('');
     delete (Object.prototype as { polluted?: number }).polluted;
-    expect(pollution).toEqual([expect.stringContaining('polluted')]);
+    expect(pollutionViolations).toEqual([expect.stringContaining('polluted')]);
     const { at } = Array.prototype;
     Array.prototype.at = () => undefined;
-    const replacement = await holder.harness.findViolations('').finally(() => (Array.prototype.at = at));
-    expect(replacement).toEqual([expect.stringContaining('at')]);
-    expect(await holder.harness.findViolations('')).toEqual([]);
+    const replacementViolations = await harnessRef.harness
+      .findViolations('')
+      .finally(() => (Array.prototype.at = at));
+    expect(replacementViolations).toEqual([expect.stringContaining('at')]);
+    expect(await harnessRef.harness.findViolations('')).toEqual([]);
   });
 
   it('detect a secret of the host', async () => {
     const secret = process.env['HEDDLE_ATTACK_TARGET'];
-    expect(await holder.harness.findViolations({ json: `"${secret}"` })).toEqual([
+    expect(await harnessRef.harness.findViolations({ json: `"${secret}"` })).toEqual([
       'a secret of the host in the outcome',
     ]);
   });

@@ -100,16 +100,16 @@ export class Harness {
 
 /** Opens a harness for the tests of the describe block in which this is called. */
 export function useHarness(level: Level, options: SuiteOptions = {}): { readonly harness: Harness } {
-  const holder = {} as { harness: Harness };
+  const harnessRef = {} as { harness: Harness };
   beforeAll(async () => {
-    holder.harness = new Harness(level, await openHostMonitor(), options);
+    harnessRef.harness = new Harness(level, await openHostMonitor(), options);
   });
   afterAll(async () => {
     // Late effects may occur after the last job.
-    expect(await holder.harness.findViolations('')).toEqual([]);
-    await holder.harness.close();
+    expect(await harnessRef.harness.findViolations('')).toEqual([]);
+    await harnessRef.harness.close();
   });
-  return holder;
+  return harnessRef;
 }
 
 const highestLevel = levels.at(-1);
@@ -121,14 +121,14 @@ const parseItems = (outcome: FunctionOutcome | undefined): unknown[] =>
 export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): void {
   const { language, attacks } = group;
   describe.each(levels)(`${group.name}${options.variant ?? ''}, isolation $name`, (level) => {
-    const holder = useHarness(level, options);
+    const harnessRef = useHarness(level, options);
     // The levels differ in the confinement of the process, not in what the code of a job may do.
     const share = (options.share ?? 1) * (level === highestLevel ? 1 : 1 / 8);
     const sampledAttacks = sample(attacks, Math.ceil(attacks.length * share), `attacks of ${group.name}`);
     it.each(sampledAttacks.map((attack) => [attack.id, attack.title, attack] as const))(
       '%s: %s',
       async (_id, _title, attack) => {
-        const { harness } = holder;
+        const { harness } = harnessRef;
         await harness.reset();
         const { outcome, earlierOutcome } = await harness.run(attack, language);
         const { text } = formatOutcome(outcome);

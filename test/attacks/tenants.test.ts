@@ -19,7 +19,7 @@ describe.runIf(process.platform === 'linux').each(sampleLevels())(
           language === 'python'
             ? 'import builtins, js\nbuiltins.leak = 1\njs.globalThis.leak = 1\nopen("/tmp/leak", "w").write("x")\nreturn 1'
             : 'globalThis.leak = Object.prototype.leak = 1; return 1';
-        const readCode =
+        const readStateCode =
           language === 'python'
             ? 'import builtins, js, os\nreturn [hasattr(builtins, "leak"), hasattr(js, "leak"), os.path.exists("/tmp/leak")]'
             : 'return [typeof leak !== "undefined", ({}).leak !== undefined, false]';
@@ -30,15 +30,15 @@ describe.runIf(process.platform === 'linux').each(sampleLevels())(
           const outcome = await sandbox.run({ runId: 'r', tenant, language, code: leaveStateCode });
           expect(outcome).toMatchObject({ ok: true });
           // The process of the previous tenant may still be ending.
-          const pidsOfOtherTenants = () =>
+          const findPidsOfOtherTenants = () =>
             readNewPids().filter((pid) => (tenantByPid.get(pid) ?? tenant) !== tenant);
-          await expect.poll(pidsOfOtherTenants, { timeout: 10_000 }).toEqual([]);
+          await expect.poll(findPidsOfOtherTenants, { timeout: 10_000 }).toEqual([]);
           for (const pid of readNewPids()) tenantByPid.set(pid, tenant);
           const otherOutcome = await sandbox.run({
             runId: 'r',
             tenant: `${tenant}x`,
             language,
-            code: readCode,
+            code: readStateCode,
           });
           expect(otherOutcome).toMatchObject({ ok: true, json: '[false,false,false]' });
           for (const pid of readNewPids()) tenantByPid.set(pid, tenantByPid.get(pid) ?? `${tenant}x`);

@@ -23,25 +23,25 @@ export interface HostMonitor {
 export async function openHostMonitor(): Promise<HostMonitor> {
   [process.env[SECRET_VARIABLE], heap.secret] = SECRETS;
   const network = await openNetwork();
-  const lag = watchLag();
-  const prototypes = watchPrototypes();
+  const lagMonitor = watchLag();
+  const prototypeMonitor = watchPrototypes();
   return {
     network,
-    reset: () => lag.reset(),
+    reset: () => lagMonitor.reset(),
     async findViolations(output) {
-      const lagMs = await lag.measureLagMs();
+      const lagMs = await lagMonitor.measureLagMs();
       const connectionCount = network.takeConnectionCount();
       const text = JSON.stringify(output) ?? '';
       return [
         ...(lagMs < MAX_LAG_MS ? [] : [`the host's event loop was blocked for ${lagMs} ms`]),
         ...(connectionCount === 0 ? [] : [`${connectionCount} connections to the internal server`]),
-        ...prototypes.findChanges().map((change) => `changed in the host: ${change}`),
+        ...prototypeMonitor.findChanges().map((change) => `changed in the host: ${change}`),
         ...SECRETS.filter((secret) => text.includes(secret)).map(() => 'a secret of the host in the outcome'),
       ];
     },
     async close() {
       delete process.env[SECRET_VARIABLE];
-      await lag.stop();
+      await lagMonitor.stop();
       network.close();
     },
   };
@@ -49,17 +49,17 @@ export async function openHostMonitor(): Promise<HostMonitor> {
 
 /** Checks the invariants after every test of the describe block in which this is called. */
 export function watchHost(): { readonly monitor: HostMonitor } {
-  const holder = {} as { monitor: HostMonitor };
+  const monitorRef = {} as { monitor: HostMonitor };
   beforeAll(async () => {
-    holder.monitor = await openHostMonitor();
+    monitorRef.monitor = await openHostMonitor();
   });
-  beforeEach(() => holder.monitor.reset());
+  beforeEach(() => monitorRef.monitor.reset());
   afterEach(async () => {
-    expect(await holder.monitor.findViolations('')).toEqual([]);
+    expect(await monitorRef.monitor.findViolations('')).toEqual([]);
   });
   afterAll(async () => {
-    expect(await holder.monitor.findViolations('')).toEqual([]);
-    await holder.monitor.close();
+    expect(await monitorRef.monitor.findViolations('')).toEqual([]);
+    await monitorRef.monitor.close();
   });
-  return holder;
+  return monitorRef;
 }

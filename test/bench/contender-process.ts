@@ -41,7 +41,7 @@ export class ContenderProcess {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       env: PROCESS_ENV,
     });
-    const reply = await nextReply(child, limitMs);
+    const reply = await waitForReply(child, limitMs);
     if ('ready' in reply) return new ContenderProcess(name, { child, limitMs });
     child.kill('SIGKILL');
     return new ContenderProcess(name, { missingReason: errorMessageIn(reply), limitMs });
@@ -51,7 +51,7 @@ export class ContenderProcess {
   async sample(sampleMs: number, toUnit: (measuredValue: number) => number): Promise<void> {
     if (!this.#child || this.missingReason !== undefined) return;
     this.#child.send({ sampleMs } satisfies Request);
-    const reply = await nextReply(this.#child, this.#limitMs);
+    const reply = await waitForReply(this.#child, this.#limitMs);
     if ('value' in reply) this.values.push(toUnit(reply.value));
     else this.missingReason = errorMessageIn(reply);
   }
@@ -73,7 +73,7 @@ function errorMessageIn(reply: Reply): string {
     : `The process sent an unexpected reply: ${JSON.stringify(reply)}.`;
 }
 
-function nextReply(child: ChildProcess, limitMs: number): Promise<Reply> {
+function waitForReply(child: ChildProcess, limitMs: number): Promise<Reply> {
   return new Promise((resolve) => {
     const settle = (reply: Reply): void => {
       clearTimeout(timer);

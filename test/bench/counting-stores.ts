@@ -1,6 +1,6 @@
 import type { TailableRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
 
-/** Numbers of the operations on the stores. */
+/** Numbers of operations on the stores. */
 export interface Counts {
   /** Journal entries, including the first entries of runs. */
   entries: number;
@@ -17,7 +17,7 @@ export interface Counts {
 }
 
 /** Returns stores that count the calls and forward them to `stores`. */
-export function countingStores(stores: Stores): { stores: Stores; counts: Counts } {
+export function createCountingStores(stores: Stores): { stores: Stores; counts: Counts } {
   const counts: Counts = { entries: 0, writes: 0, records: 0, logs: 0, values: 0, reads: 0 };
   const { runs, values } = stores;
   const countRead = <T>(result: T): T => {
@@ -30,14 +30,14 @@ export function countingStores(stores: Stores): { stores: Stores; counts: Counts
       counts.writes++;
       return runs.create(header, firstEntry, record);
     },
-    append(runId, entries, saved) {
+    append(runId, entries, projection) {
       counts.entries += entries.length;
       counts.writes++;
-      if (saved) {
+      if (projection) {
         counts.records++;
-        counts.logs += saved.logs.length;
+        counts.logs += projection.logs.length;
       }
-      return runs.append(runId, entries, saved);
+      return runs.append(runId, entries, projection);
     },
     upsert(runId, entries) {
       counts.entries += entries.length;

@@ -14,15 +14,15 @@ export interface Metrics {
  */
 export function metricsOf(medians: ReadonlyMap<string, number>, isRate = false): Metrics {
   const peers = new Map([...medians].filter(([name]) => name !== 'heddle' && name !== 'baseline'));
-  const [best] = [...peers].toSorted(([, a], [, b]) => (isRate ? b - a : a - b));
+  const [bestEntry] = [...peers].toSorted(([, a], [, b]) => (isRate ? b - a : a - b));
   const heddle = medians.get('heddle');
   const baseline = medians.get('baseline');
   return {
     heddle,
     baseline,
     peers,
-    bestPeer: best?.[0],
-    ratioToBestPeer: costRatio(heddle, best?.[1], isRate),
+    bestPeer: bestEntry?.[0],
+    ratioToBestPeer: costRatio(heddle, bestEntry?.[1], isRate),
     ratioToBaseline: costRatio(heddle, baseline, isRate),
   };
 }

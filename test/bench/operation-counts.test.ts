@@ -13,7 +13,7 @@ import { createDataFolder } from '../support/data-folder.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { chainOf, fanOutOf, loopOf } from './contenders/workflows.ts';
-import { countingStores } from './counting-stores.ts';
+import { createCountingStores } from './counting-stores.ts';
 import type { Counts } from './counting-stores.ts';
 
 // These tests assert operation counts, not times: the writes and commands of a run, and how they grow with its size.
@@ -33,14 +33,16 @@ async function countOperations(
 ): Promise<OperationCounts> {
   const { data, chars = 1, runs = 1 } = options;
   const clock = new TestClock();
-  let outputs = 0;
+  let outputCount = 0;
   const step: BlockExecutor = {
     types: ['step'],
     class: 'compute',
-    execute: () => ({ output: { text: `${outputs++}`.padEnd(chars, 'x') } }),
+    execute: () => ({ output: { text: `${outputCount++}`.padEnd(chars, 'x') } }),
   };
-  const counted = countingStores(openStores({ data, clock }));
-  const engine = await createEngineOn(counted.stores, createRegistry(builtInExecutors, [step]), { clock });
+  const storesWithCounts = createCountingStores(openStores({ data, clock }));
+  const engine = await createEngineOn(storesWithCounts.stores, createRegistry(builtInExecutors, [step]), {
+    clock,
+  });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const { workflow: parsed } = parseWorkflow(workflow);
   const compiled = parsed && compile(parsed, { blockTypes: [{ type: 'step', class: 'compute' }] });
@@ -48,15 +50,15 @@ async function countOperations(
   const { plan } = compiled;
   // Stores the plan for all later runs.
   await engine.execute({ plan });
-  const initialCounts = { ...counted.counts };
+  const initialCounts = { ...storesWithCounts.counts };
   const runSpy = vi.spyOn(StatementSync.prototype, 'run');
   const results = await Promise.all(Array.from({ length: runs }, () => engine.execute({ plan })));
   const executedStatements = runSpy.mock.contexts as StatementSync[];
   const commits = executedStatements.filter(({ sourceSQL }) => sourceSQL === 'COMMIT').length;
   runSpy.mockRestore();
-  const counts = subtractCounts(counted.counts, initialCounts);
+  const counts = subtractCounts(storesWithCounts.counts, initialCounts);
   expect(results.map(({ status }) => status)).toEqual(Array(runs).fill('completed'));
-  const journal = await counted.stores.runs.journal(results[0]?.runId as string);
+  const journal = await storesWithCounts.stores.runs.journal(results[0]?.runId as string);
   return { counts, commits, commands: countCommands(new Replica('run', plan), journal) };
 }
 
@@ -74,16 +76,16 @@ function countCommands(replica: Replica, journal: readonly Entry[]): { [type: st
 
 it.each([10, 100])('a chain of %i blocks writes one entry and one log for each block', async (size) => {
   const { counts, commands } = await countOperations(chainOf(size));
-  const blocks = size + 1;
-  expect(counts).toMatchObject({ entries: blocks + 1, records: 1, logs: blocks, values: 0 });
-  expect(counts.writes).toBe(blocks + 1);
-  expect(commands).toEqual({ run: blocks, end: 1 });
+  const blockCount = size + 1;
+  expect(counts).toMatchObject({ entries: blockCount + 1, records: 1, logs: blockCount, values: 0 });
+  expect(counts.writes).toBe(blockCount + 1);
+  expect(commands).toEqual({ run: blockCount, end: 1 });
 });
 
 it('a run of any size makes one read: that of its record, after it has ended', async () => {
-  const small = await countOperations(chainOf(1));
-  expect(small.counts.reads).toBe(1);
-  expect((await countOperations(chainOf(100))).counts.reads).toBe(small.counts.reads);
+  const smallChainCounts = await countOperations(chainOf(1));
+  expect(smallChainCounts.counts.reads).toBe(1);
+  expect((await countOperations(chainOf(100))).counts.reads).toBe(smallChainCounts.counts.reads);
 });
 
 it.each([10, 100])('a loop of %i iterations writes one entry for each block that runs', async (count) => {
@@ -126,15 +128,15 @@ it('the events of a run after `attach` are read without the journal if the run h
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const source = workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask']);
   const { runId } = await engine.execute({ workflow: source });
-  const attached = await engine.attach(runId);
+  const attachedRun = await engine.attach(runId);
   const journalSpy = vi.spyOn(stores.runs, 'journal');
-  const events = collect(attached.events());
+  const events = collect(attachedRun.events());
   await new Promise(setImmediate);
   expect(journalSpy).not.toHaveBeenCalled();
   await engine.resume(runId);
   expect((await events).map(({ type }) => type)).toEqual(['block:completed', 'run:ended']);
   journalSpy.mockClear();
-  const laterEvents = await collect(attached.events());
+  const laterEvents = await collect(attachedRun.events());
   expect(laterEvents.map(({ type }) => type)).toEqual(['block:completed', 'run:ended']);
   expect(journalSpy).toHaveBeenCalledTimes(1);
 });

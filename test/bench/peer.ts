@@ -12,8 +12,10 @@ export const PEERS_FOLDER = fileURLToPath(new URL('node_modules/', import.meta.u
  * not a literal, so that the type checker and the linters do not resolve it: only the benchmark installs the peers.
  */
 export async function importPeer<Module>(name: string): Promise<Module> {
-  const loaded = (await import(name)) as Module & { default?: Module };
-  return loaded.default === undefined || Object.keys(loaded).length > 1 ? loaded : loaded.default;
+  const loadedModule = (await import(name)) as Module & { default?: Module };
+  return loadedModule.default === undefined || Object.keys(loadedModule).length > 1
+    ? loadedModule
+    : loadedModule.default;
 }
 
 /** Loads a CommonJS module of a peer. The package is resolved from the file `from`; default: this file. */

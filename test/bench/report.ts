@@ -31,14 +31,14 @@ export function tableOf(results: readonly RowResult[]): string {
   ];
   for (const result of results) {
     const { row, heddle, baseline, bestPeer, peers } = result;
-    const best = bestPeer === undefined ? '–' : `${formatNumber(peers.get(bestPeer))} ${bestPeer}`;
+    const bestPeerCell = bestPeer === undefined ? '–' : `${formatNumber(peers.get(bestPeer))} ${bestPeer}`;
     const cells = [
       row.name,
       row.unit,
       `${formatNumber(heddle)}${formatSpread(result, 'heddle')}`,
       `${formatNumber(baseline)}${formatSpread(result, 'baseline')}`,
       formatRatio(result.ratioToBaseline),
-      best,
+      bestPeerCell,
       formatRatio(result.ratioToBestPeer),
       row.target,
       formatVerdict(result),

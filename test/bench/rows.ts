@@ -328,7 +328,7 @@ export const ROWS: readonly Row[] = [
     isTargetMet: ({ heddle }) => atMost(heddle, 1000),
   },
   {
-    name: '10,000 schedules due in one instant: delay to the last run start',
+    name: '10,000 schedules due at the same time: delay to the last run start',
     workload: 'schedules due together',
     size: 10_000,
     unit: 's',

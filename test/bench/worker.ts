@@ -38,13 +38,13 @@ export async function serve(name: string, workload: WorkloadName, size: number):
   const sendFailure = (error: unknown): void => send({ errorMessage: firstMessageLine(error) });
   process.on('uncaughtException', sendFailure);
   try {
-    const prepare = (await CONTENDERS[name]?.())?.contender[workload];
-    if (!prepare) throw new Error(`The contender ${name} has no workload "${workload}".`);
-    const preparedWorkload = await prepare(size);
+    const createWorkload = (await CONTENDERS[name]?.())?.contender[workload];
+    if (!createWorkload) throw new Error(`The contender ${name} has no workload "${workload}".`);
+    const preparedWorkload = await createWorkload(size);
     process.on('message', (request: Request) => {
-      const answer =
+      const promise =
         request === 'close' ? close(preparedWorkload) : sample(preparedWorkload, request.sampleMs).then(send);
-      answer.catch(sendFailure);
+      promise.catch(sendFailure);
     });
     send({ ready: true });
   } catch (error) {
@@ -73,8 +73,8 @@ async function sample(workload: Workload, sampleMs: number): Promise<Reply> {
 async function measureMeanMs(workload: TimedWorkload, partMs: number): Promise<number> {
   const startMs = performance.now();
   for (let runs = 1; ; runs++) {
-    const pending = workload.runOnce();
-    if (pending) await pending;
+    const runPromise = workload.runOnce();
+    if (runPromise) await runPromise;
     // Reading the clock costs as much as a few function calls.
     if (runs % 8 !== 0 && runs > 8) continue;
     const elapsedMs = performance.now() - startMs;

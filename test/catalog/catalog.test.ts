@@ -32,7 +32,7 @@ describe('the catalog of block types', () => {
     workspaceQuery = `workspaceId=${api.workspaceId}`;
   });
 
-  async function list(query: string): Promise<{ data: Block[]; nextCursor: string | null }> {
+  async function listBlockTypes(query: string): Promise<{ data: Block[]; nextCursor: string | null }> {
     const { status, body } = await api.call('GET', `/api/v2/blocks?${workspaceQuery}${query}`);
     expect(status).toBe(200);
     return body as { data: Block[]; nextCursor: string | null };
@@ -42,7 +42,7 @@ describe('the catalog of block types', () => {
     const ids: string[] = [];
     let cursor = '';
     do {
-      const { data, nextCursor } = await list(`&limit=7${cursor}`);
+      const { data, nextCursor } = await listBlockTypes(`&limit=7${cursor}`);
       ids.push(...data.map(({ id }) => id));
       cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
     } while (cursor !== '');
@@ -52,17 +52,17 @@ describe('the catalog of block types', () => {
   });
 
   it('can be filtered by capability and by a search text', async () => {
-    const triggers = (await list('&capability=trigger')).data;
+    const triggers = (await listBlockTypes('&capability=trigger')).data;
     expect(triggers.map(({ id }) => id)).toContain('start_trigger');
     expect(triggers.every(({ category, triggerCapable }) => category === 'triggers' && triggerCapable)).toBe(
       true,
     );
-    expect((await list('&search=HTTP%20request')).data.map(({ id }) => id)).toContain('api');
-    expect((await list('&search=%25')).data).toEqual([]);
+    expect((await listBlockTypes('&search=HTTP%20request')).data.map(({ id }) => id)).toContain('api');
+    expect((await listBlockTypes('&search=%25')).data).toEqual([]);
   });
 
   it('returns the fields and outputs of every block type', async () => {
-    for (const { id, name } of (await list('&limit=100')).data) {
+    for (const { id, name } of (await listBlockTypes('&limit=100')).data) {
       const { status, data } = await api.call<BlockDetail>('GET', `/api/v2/blocks/${id}?${workspaceQuery}`);
       expect([status, data.id, data.name]).toEqual([200, id, name]);
       expect(data.inputSchema.map((field) => field.id)).toEqual(Object.keys(data.inputDefinitions));
@@ -96,7 +96,7 @@ describe('the catalog of block types', () => {
   });
 
   it('refuses a cursor from a list with another order', async () => {
-    const { nextCursor } = await list('&limit=1&sortBy=name');
+    const { nextCursor } = await listBlockTypes('&limit=1&sortBy=name');
     const path = `/api/v2/blocks?${workspaceQuery}&sortBy=category&cursor=${nextCursor}`;
     expect((await api.call('GET', path)).status).toBe(400);
   });
@@ -110,7 +110,7 @@ describe('the tools of the host', () => {
     const forecast: CatalogTool = {
       id: 'forecast',
       name: 'Forecast',
-      description: 'Tells what comes.',
+      description: 'Forecasts the weather.',
       parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
       async run(args) {
         calls.push(args);
@@ -138,14 +138,14 @@ describe('the tools of the host', () => {
 
   it('are listed, and each can be read by id', async () => {
     const query = `workspaceId=${api.workspaceId}`;
-    const list = await api.call('GET', `/api/v2/tools?${query}`);
+    const listResponse = await api.call('GET', `/api/v2/tools?${query}`);
     const summary = {
       id: 'forecast',
       name: 'Forecast',
-      description: 'Tells what comes.',
+      description: 'Forecasts the weather.',
       hostedApiKey: 'none',
     };
-    expect([list.status, list.body]).toEqual([200, { data: [summary], nextCursor: null }]);
+    expect([listResponse.status, listResponse.body]).toEqual([200, { data: [summary], nextCursor: null }]);
     const { data } = await api.call('GET', `/api/v2/tools/forecast?${query}`);
     expect(data).toEqual({ ...summary, params: { city: { type: 'string', required: true } }, outputs: {} });
     expect((await api.call('GET', `/api/v2/tools/none?${query}`)).status).toBe(404);
@@ -157,19 +157,19 @@ describe('the tools of the host', () => {
       200,
       { toolId: 'forecast', status: 'completed', output: { sunny: true }, error: null },
     ]);
-    const failed = await execute({ input: { city: 'Atlantis' } });
-    expect([failed.status, failed.data]).toEqual([
+    const failedResponse = await execute({ input: { city: 'Atlantis' } });
+    expect([failedResponse.status, failedResponse.data]).toEqual([
       200,
       { toolId: 'forecast', status: 'failed', output: null, error: 'There is no such city.' },
     ]);
-    const recorded = await api.store.audit.listByResource('forecast');
-    expect(recorded.map(({ action }) => action)).toEqual(['TOOL_EXECUTED', 'TOOL_EXECUTED']);
+    const auditEvents = await api.store.audit.listByResource('forecast');
+    expect(auditEvents.map(({ action }) => action)).toEqual(['TOOL_EXECUTED', 'TOOL_EXECUTED']);
   });
 
   it('do not run for readers, workspace keys or users of other workspaces, or with invalid input', async () => {
     const callCount = calls.length;
     const { key: workspaceKey } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'w');
-    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Else', api.userId);
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Other', api.userId);
     const userId = await api.store.workspaces.createUser({ email: 'foreign@x.test', name: 'F' });
     const otherUserKey = (await api.store.keys.create({ userId }, 'foreign')).key;
     expect((await execute({}, { key: await createMemberKey('read') })).status).toBe(403);
@@ -245,14 +245,14 @@ describe('the connector types', () => {
     ...{ configFields: [], supportsIncrementalSync: false, tagDefinitions: [] },
   };
   // Additional fields that the host sets are not returned.
-  const registered = { ...wiki, clientSecret: 'hidden', auth: { ...wiki.auth, token: 'hidden' } };
+  const registeredType = { ...wiki, clientSecret: 'hidden', auth: { ...wiki.auth, token: 'hidden' } };
   let api: TestApi;
 
   beforeAll(async () => {
-    api = await createTestApi({ connectorTypes: [registered, drive] });
+    api = await createTestApi({ connectorTypes: [registeredType, drive] });
   });
 
-  const list = async (query = '') => {
+  const listConnectorTypes = async (query = '') => {
     const { status, body } = await api.call(
       'GET',
       `/api/v2/connector-types?workspaceId=${api.workspaceId}${query}`,
@@ -265,19 +265,19 @@ describe('the connector types', () => {
       { connectorType: 'drive', name: 'Drive', description: 'Reads files.', auth: { mode: 'oauth' } },
       { connectorType: 'wiki', name: 'Wiki', description: wiki.description, auth: { mode: 'apiKey' } },
     ];
-    expect(await list()).toEqual({ status: 200, data: summary, nextCursor: null });
-    expect((await list('&detail=full')).data).toEqual([drive, wiki]);
+    expect(await listConnectorTypes()).toEqual({ status: 200, data: summary, nextCursor: null });
+    expect((await listConnectorTypes('&detail=full')).data).toEqual([drive, wiki]);
   });
 
   it('are searched without regard to case, and returned in pages', async () => {
-    expect((await list('&search=PAGES')).data).toMatchObject([{ connectorType: 'wiki' }]);
-    expect((await list('&search=none')).data).toEqual([]);
-    const first = await list('&limit=1');
+    expect((await listConnectorTypes('&search=PAGES')).data).toMatchObject([{ connectorType: 'wiki' }]);
+    expect((await listConnectorTypes('&search=none')).data).toEqual([]);
+    const first = await listConnectorTypes('&limit=1');
     expect(first.data).toMatchObject([{ connectorType: 'drive' }]);
-    const second = await list(`&limit=1&cursor=${first.nextCursor}`);
+    const second = await listConnectorTypes(`&limit=1&cursor=${first.nextCursor}`);
     expect(second).toMatchObject({ data: [{ connectorType: 'wiki' }], nextCursor: null });
-    expect((await list(`&limit=1&detail=full&cursor=${first.nextCursor}`)).status).toBe(400);
-    for (const limit of [0, 101]) expect((await list(`&limit=${limit}`)).status).toBe(400);
+    expect((await listConnectorTypes(`&limit=1&detail=full&cursor=${first.nextCursor}`)).status).toBe(400);
+    for (const limit of [0, 101]) expect((await listConnectorTypes(`&limit=${limit}`)).status).toBe(400);
   });
 
   it('are an empty list by default, and are refused with duplicate names or missing fields', async () => {
@@ -290,7 +290,9 @@ describe('the connector types', () => {
     await expect(createTestApi({ connectorTypes: [wiki, wiki] })).rejects.toThrow(
       'two connector types "wiki"',
     );
-    const { version: _, ...partial } = wiki;
-    await expect(createTestApi({ connectorTypes: [partial as ConnectorType] })).rejects.toThrow('"version"');
+    const { version: _, ...incompleteType } = wiki;
+    await expect(createTestApi({ connectorTypes: [incompleteType as ConnectorType] })).rejects.toThrow(
+      '"version"',
+    );
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTool, startBrowser } from '../support/browser.ts';
 import { createDataFolder } from '../support/data-folder.ts';
 import { draftOf } from '../support/draft.ts';
-import { startServe } from '../support/heddle.ts';
+import { startHeddleServe } from '../support/heddle.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
 const HOSTILE_HTML = '<img src=x onerror="document.title=1"> & <b>bold</b>';
@@ -52,7 +52,7 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
 
   beforeAll(async () => {
     const registerCleanup = (stop: () => void): void => void cleanups.push(stop);
-    const server = await startServe(['--data', createDataFolder(registerCleanup)], { registerCleanup });
+    const server = await startHeddleServe(['--data', createDataFolder(registerCleanup)], { registerCleanup });
     ({ url } = server);
     const headers = { 'X-API-Key': server.key, 'Content-Type': 'application/json' };
     const call = async (method: string, path: string, body: unknown): Promise<{ id: string }> => {
@@ -106,12 +106,12 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
 
   it('send chat messages by keyboard and button, and show answers as text', async () => {
     const page = await enterPage('/chat/support');
-    const message = page.getByLabel('Message', { exact: true });
-    await message.fill('Where is my order?');
+    const messageField = page.getByLabel('Message', { exact: true });
+    await messageField.fill('Where is my order?');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText('You said: Where is my order? <b>0</b>').waitFor();
-    await message.fill('And now?');
-    await message.press('Enter');
+    await messageField.fill('And now?');
+    await messageField.press('Enter');
     await page.getByText('You said: And now? <b>0</b>').waitFor();
     expect(await page.getByRole('log').getByRole('listitem').count()).toBe(4);
   });
@@ -119,8 +119,8 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
   it('send the fields and files of a form', async () => {
     const page = await enterPage('/form/support');
     await page.getByLabel('Your city').fill('Oslo');
-    const files = { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('hi') };
-    await page.getByLabel('papers').setInputFiles(files);
+    const file = { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('hi') };
+    await page.getByLabel('papers').setInputFiles(file);
     await page.getByRole('button', { name: 'Send' }).click();
     const answer = page.getByText('You said: Oslo <b>1</b>');
     await answer.waitFor();
@@ -160,7 +160,7 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
       await context.addInitScript({ content: axe.source });
       const page = await context.newPage();
       const problems: string[] = [];
-      const check = async (name: string): Promise<void> => {
+      const checkPage = async (name: string): Promise<void> => {
         const { violations } = await page.evaluate(() =>
           (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
         );
@@ -176,36 +176,36 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
       for (const name of ['chat', 'form']) {
         await page.goto(`${url}/${name}/support`);
         if (name === 'chat') {
-          await check('password');
+          await checkPage('password');
           await page.getByLabel('Password').fill('wrong');
           await page.getByRole('button', { name: 'Continue' }).click();
           await page.getByText('The password is wrong').waitFor();
-          await check('wrong password');
+          await checkPage('wrong password');
         }
         await page.getByLabel('Password').fill('open sesame');
         await page.getByRole('button', { name: 'Continue' }).click();
         await page.getByRole('button', { name: 'Send' }).waitFor();
-        await check(name);
+        await checkPage(name);
         if (name === 'chat') {
           await page.getByLabel('Message', { exact: true }).fill(`A long word: ${'w'.repeat(200)}`);
           await page.getByRole('button', { name: 'Send' }).click();
           await page.getByText('You said: A long').waitFor();
-          await check('answered chat');
+          await checkPage('answered chat');
         } else {
           await page.getByLabel('Your city').fill('Oslo');
           await page.getByRole('button', { name: 'Send' }).click();
           await page.getByText('You said: Oslo').waitFor();
-          await check('answered form');
+          await checkPage('answered form');
         }
       }
       await page.goto((await startPausedRun()).pageUrl);
-      await check('resume');
+      await checkPage('resume');
       await page.getByLabel('Amount in euros').fill('1');
       await page.getByRole('button', { name: 'Answer' }).click();
       await page.getByText('Thank you').waitFor();
-      await check('answered');
+      await checkPage('answered');
       await page.goto(`${url}/resume/a/b/c`);
-      await check('nothing to answer');
+      await checkPage('nothing to answer');
       expect(problems).toEqual([]);
       await context.close();
     },

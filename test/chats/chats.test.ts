@@ -57,7 +57,7 @@ const visit = (path: string, { body, headers }: VisitOptions = {}): Promise<Resp
   });
 
 /** Returns the events of a stream. */
-async function eventsOf(response: Response): Promise<unknown[]> {
+async function readEvents(response: Response): Promise<unknown[]> {
   const text = await response.text();
   expect(response.status, text).toBe(200);
   return text
@@ -86,16 +86,16 @@ describe('a chat', () => {
     const { id, name } = await deployPages(workflowOf());
     const first = await visit(`/chat/${name}`, { body: { message: 'Hello' } });
     const conversationId = first.headers.get('x-conversation-id') ?? '';
-    const [final, done] = await eventsOf(first);
+    const [finalEvent, doneEvent] = await readEvents(first);
     const chat = await call<{ id: string }>('GET', `/api/v2/workflows/${id}/deployments/chat`);
     const conversation = `${chat.data.id}:${conversationId}`;
-    expect(final).toEqual({
+    expect(finalEvent).toEqual({
       event: 'final',
       data: { success: true, output: { result: { input: 'Hello', conversation } } },
     });
-    expect(done).toBe('[DONE]');
+    expect(doneEvent).toBe('[DONE]');
     const second = await visit(`/chat/${name}`, { body: { message: 'Again', conversationId } });
-    expect(JSON.stringify(await eventsOf(second))).toContain(conversation);
+    expect(JSON.stringify(await readEvents(second))).toContain(conversation);
     const { data: logs } = await call<{ trigger: string }[]>(
       'GET',
       `/api/v2/logs?workspaceId=${api.workspaceId}&workflowIds=${id}`,
@@ -111,7 +111,7 @@ describe('a chat', () => {
     const { name } = await deployPages(exportedWorkflow, { outputs: ['talker.content'] });
     const response = await visit(`/chat/${name}`, { body: { message: 'Hello' } });
     gate.resolve(undefined);
-    const events = await eventsOf(response);
+    const events = await readEvents(response);
     const text = events.flatMap((event) => (event as { chunk?: string }).chunk ?? []);
     expect(text.join('')).toBe('Hello Ada.');
   });
@@ -119,7 +119,9 @@ describe('a chat', () => {
   it('stores files of a message, and refuses links to files', async () => {
     const { name } = await deployPages(workflowOf('return {files: <start.files>}'));
     const file = { name: 'note.txt', data: 'data:text/plain;base64,SGVsbG8=' };
-    const events = await eventsOf(await visit(`/chat/${name}`, { body: { message: 'Read', files: [file] } }));
+    const events = await readEvents(
+      await visit(`/chat/${name}`, { body: { message: 'Read', files: [file] } }),
+    );
     expect(events[0]).toMatchObject({
       data: { output: { result: { files: [{ name: 'note.txt', size: 5 }] } } },
     });
@@ -141,7 +143,7 @@ describe('a chat', () => {
     ['no message', {}],
     ['the conversation of another caller', { message: 'x', conversationId: 'customer:42' }],
     ['unknown fields', { message: 'x', selectedOutputs: ['F.stdout'] }],
-  ])('refuses %s', async (_what, body) => {
+  ])('refuses %s', async (_description, body) => {
     const { name } = await deployPages(workflowOf());
     expect((await visit(`/chat/${name}`, { body })).status).toBe(400);
   });
@@ -269,8 +271,8 @@ describe('a form', () => {
   it('runs the workflow with the fields', async () => {
     const { id, name } = await deployPages(exportedWorkflow, { pages: ['chat', 'form'] });
     const body = { input: { city: 'Oslo', many: 3, sure: true } };
-    const [final] = await eventsOf(await visit(`/form/${name}`, { body }));
-    expect(final).toMatchObject({ data: { output: { result: { city: 'Oslo', many: 3, sure: true } } } });
+    const [finalEvent] = await readEvents(await visit(`/form/${name}`, { body }));
+    expect(finalEvent).toMatchObject({ data: { output: { result: { city: 'Oslo', many: 3, sure: true } } } });
     const { data: logs } = await call<{ trigger: string }[]>(
       'GET',
       `/api/v2/logs?workspaceId=${api.workspaceId}&workflowIds=${id}`,
@@ -286,7 +288,7 @@ describe('a form', () => {
       { input: { city: 'Oslo', papers: [{ url: 'http://x.test' }] } },
       'Unknown field of the form: papers',
     ],
-  ])('refuses %s', async (_what, body, message) => {
+  ])('refuses %s', async (_description, body, message) => {
     const { name } = await deployPages(exportedWorkflow, { pages: ['form'] });
     const response = await visit(`/form/${name}`, { body });
     expect(response.status).toBe(400);
@@ -338,8 +340,11 @@ describe('a chat deployment', () => {
   it('returns the same response for unknown pages and for pages that are not live', async () => {
     const { id, name } = await deployPages(workflowOf());
     await call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    const [unknown, known] = [await visit('/chat/no-such-page'), await visit(`/chat/${name}`)];
-    expect(await known.text()).toBe(await unknown.text());
+    const [unknownPageResponse, undeployedPageResponse] = [
+      await visit('/chat/no-such-page'),
+      await visit(`/chat/${name}`),
+    ];
+    expect(await undeployedPageResponse.text()).toBe(await unknownPageResponse.text());
     const post = async (page: string) => {
       const response = await visit(`/chat/${page}`, { body: { message: 'x' } });
       return [response.status, await response.text()];
@@ -366,12 +371,12 @@ describe('a chat deployment', () => {
   });
 
   it.each([
-    ['an output of an unknown block', { outputs: ['Nobody.content'] }, 400],
+    ['an output of an unknown block', { outputs: ['Missing.content'] }, 400],
     ['a password without the auth type "password"', { password: 'open sesame' }, 400],
     ['the auth type "password" without a password', { authType: 'password' }, 400],
     ['an identifier that is not valid in a URL', { identifier: '../up' }, 400],
     ['no page', { pages: [] }, 400],
-  ])('is refused with %s', async (_what, change, status) => {
+  ])('is refused with %s', async (_description, change, status) => {
     const id = await deploy(workflowOf());
     const body = { identifier: `refused-${++pageCount}`, title: 'T', ...change };
     expect((await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body })).status).toBe(status);
@@ -392,8 +397,8 @@ describe('a chat deployment', () => {
     const changedWorkflow = workflow([startBlock() as never, fn('G', 'return "new"')], ['Start -> G']);
     await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(changedWorkflow) });
     await call('POST', `/api/v2/workflows/${id}/deploy`);
-    const [final] = await eventsOf(await visit(`/chat/${name}`, { body: { message: 'x' } }));
-    expect(final).toMatchObject({ data: { success: true, output: { result: 'new' } } });
+    const [finalEvent] = await readEvents(await visit(`/chat/${name}`, { body: { message: 'x' } }));
+    expect(finalEvent).toMatchObject({ data: { success: true, output: { result: 'new' } } });
   });
 });
 

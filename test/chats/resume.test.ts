@@ -65,7 +65,7 @@ async function startPausedRun(
   return { api, workflowId, runId, path, token: point?.contextId ?? '' };
 }
 
-function send({ api, path }: Pick<PausedRun, 'api' | 'path'>, input: JsonObject, headers = {}) {
+function sendAnswer({ api, path }: Pick<PausedRun, 'api' | 'path'>, input: JsonObject, headers = {}) {
   return api.fetch('POST', path, {
     key: null,
     body: { input },
@@ -87,13 +87,13 @@ describe('the page of a pause', () => {
     expect(
       (await api.fetch('GET', `${path.split('/').slice(0, -1).join('/')}/assets/resume.js`)).status,
     ).toBe(200);
-    const wrongResponse = await send(run, { approved: true, amount: 'many' });
+    const wrongResponse = await sendAnswer(run, { approved: true, amount: 'many' });
     expect(wrongResponse.status).toBe(400);
     expect(JSON.stringify(await wrongResponse.json())).toContain('amount');
-    expect((await send(run, { approved: true, amount: 3 })).status).toBe(200);
+    expect((await sendAnswer(run, { approved: true, amount: 3 })).status).toBe(200);
     await expect.poll(async () => (await api.engine.getRun(runId)).status).toBe('completed');
     expect((await api.engine.getRun(runId)).output).toMatchObject({ result: { approved: true, amount: 3 } });
-    const secondResponse = await send(run, { approved: false });
+    const secondResponse = await sendAnswer(run, { approved: false });
     expect(secondResponse.status).toBe(404);
     expect((await api.fetch('GET', path, { key: null })).status).toBe(404);
   });
@@ -141,7 +141,7 @@ describe('the page of a pause', () => {
     for (const path of paths) {
       const response = await api.fetch('GET', `/resume/${path}`, { key: null });
       responses.add(`${response.status} ${await response.text()}`);
-      expect((await send({ api, path: `/resume/${path}` }, {})).status).toBe(404);
+      expect((await sendAnswer({ api, path: `/resume/${path}` }, {})).status).toBe(404);
     }
     expect(responses.size).toBe(1);
     expect((await api.engine.getRun(runId)).status).toBe('paused');
@@ -149,7 +149,7 @@ describe('the page of a pause', () => {
 
   it('refuses answers from pages of other sites', async () => {
     const run = await startPausedRun();
-    expect((await send(run, { approved: true }, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
+    expect((await sendAnswer(run, { approved: true }, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
     const formResponse = await run.api.fetch('POST', run.path, {
       key: null,
       rawBody: 'approved=true',
@@ -165,7 +165,7 @@ describe('the page of a pause', () => {
     const { api, path, runId } = run;
     nowMs += 31 * 86_400_000;
     expect((await api.fetch('GET', path, { key: null })).status).toBe(404);
-    expect((await send(run, { approved: true })).status).toBe(404);
+    expect((await sendAnswer(run, { approved: true })).status).toBe(404);
     nowMs -= 31 * 86_400_000;
     expect((await api.fetch('GET', path, { key: null })).status).toBe(200);
     await api.engine.cancel(runId);
@@ -174,7 +174,7 @@ describe('the page of a pause', () => {
 
   it('records the answer in the audit log', async () => {
     const run = await startPausedRun();
-    await send(run, { approved: true });
+    await sendAnswer(run, { approved: true });
     const events = await run.api.store.audit.listByResource(run.runId);
     expect(events.map(({ action }) => action)).toContain('RUN_RESUMED');
   });

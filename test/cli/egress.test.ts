@@ -63,13 +63,13 @@ describe('requests from blocks to an internal network', { timeout: 60_000 }, () 
     const port = await startInternalServer();
     const cwd = createFolderWithApiBlock(port);
     const allowArgs = ['--allow-host', 'localhost:*'];
-    for (const denied of [
+    for (const deniedResult of [
       await run(cwd, [...allowArgs, '--deny-host', `localhost:${port}`]),
       await run(cwd, [...allowArgs, '--deny-host', '127.0.0.0/8']),
       await run(cwd, allowArgs, { HEDDLE_DENY_HOSTS: 'localhost' }),
     ]) {
-      expect(denied.exitCode).toBe(1);
-      expect(denied.stdout).toContain('denyHosts');
+      expect(deniedResult.exitCode).toBe(1);
+      expect(deniedResult.stdout).toContain('denyHosts');
     }
   });
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
 import { draftOf } from '../support/draft.ts';
-import { startServe } from '../support/heddle.ts';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { startHeddleServe } from '../support/heddle.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 import { FAILING_BLOCK } from '../triggers/event-setup.ts';
 import { startNewsFeed } from '../triggers/feeds/setup.ts';
 
@@ -15,8 +15,8 @@ interface Log {
 it('heddle serve polls feeds, and starts runs for workspace events', { timeout: 120_000 }, async () => {
   const news = await startNewsFeed();
   news.items.push({ id: 'second' }, { id: 'first' });
-  const egress = ['--allow-host', new URL(news.url).host];
-  const { url, key, workspaceId } = await startServe(['--grace', '1', ...egress], {
+  const egressArgs = ['--allow-host', new URL(news.url).host];
+  const { url, key, workspaceId } = await startHeddleServe(['--grace', '1', ...egressArgs], {
     cwd: createDataFolder(),
   });
   const callApi = async <Data>(method: string, path: string, body?: unknown): Promise<Data> => {
@@ -40,12 +40,12 @@ it('heddle serve polls feeds, and starts runs for workspace events', { timeout: 
     const logs = await callApi<Log[]>('GET', `/logs?workspaceId=${workspaceId}&workflowIds=${id}`);
     return logs.map(({ status }) => status);
   };
-  const fields = { eventType: 'execution_error' };
-  const eventWorkflow = await deploy(triggerWorkflow(fields, { type: 'sim_workspace_event' }));
-  const feed = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
-  const feedWorkflow = await deploy(
-    triggerWorkflow(feed, { type: 'rss', lastBlock: FAILING_BLOCK as never }),
+  const eventFields = { eventType: 'execution_error' };
+  const eventWorkflowId = await deploy(createTriggerWorkflow(eventFields, { type: 'sim_workspace_event' }));
+  const feedFields = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
+  const feedWorkflowId = await deploy(
+    createTriggerWorkflow(feedFields, { type: 'rss', lastBlock: FAILING_BLOCK as never }),
   );
-  await expect.poll(() => readStatuses(feedWorkflow), POLL_OPTIONS).toEqual(['failed', 'failed']);
-  await expect.poll(() => readStatuses(eventWorkflow), POLL_OPTIONS).toEqual(['completed', 'completed']);
+  await expect.poll(() => readStatuses(feedWorkflowId), POLL_OPTIONS).toEqual(['failed', 'failed']);
+  await expect.poll(() => readStatuses(eventWorkflowId), POLL_OPTIONS).toEqual(['completed', 'completed']);
 });

@@ -20,16 +20,16 @@ const GREET_WORKFLOW = workflowFile({
 
 describe('heddle run of a workflow whose block names an image', () => {
   it('uses the image from heddle sandbox build, and suggests this command if the image is missing', async () => {
-    const { cwd, sandbox } = await createSandboxFolder({
+    const { cwd, runSandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'flow.json': JSON.stringify(GREET_WORKFLOW),
     });
     const run = () => runHeddle(['run', 'flow.json', '--input', '{"name": "you"}', '--json'], { cwd });
-    const missing = JSON.parse((await run()).stdout) as { data: { error: { message: string } } };
-    expect(missing.data.error.message).toMatch(
+    const missingImageResult = JSON.parse((await run()).stdout) as { data: { error: { message: string } } };
+    expect(missingImageResult.data.error.message).toMatch(
       /There is no image "greetings" in .*images. Build it with heddle sandbox build SPEC/,
     );
-    await sandbox('build', 'spec.json');
+    await runSandbox('build', 'spec.json');
     const result = await run();
     expect(result.exitCode).toBe(0);
     expect(JSON.parse(result.stdout)).toMatchObject({

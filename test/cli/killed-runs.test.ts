@@ -53,19 +53,19 @@ describe('a run whose process died', () => {
     const cwd = createDataFolder();
     const otherRunId = await startAndKillRun(cwd, STUCK_WORKFLOW, '… Stuck');
     const runId = await startAndKillRun(cwd, STUCK_WORKFLOW, '… Stuck');
-    const readInterrupted = async () => {
+    const readInterruptedByRunId = async () => {
       const { stdout } = await runHeddle(['runs', 'list', '--json'], { cwd });
       const { data } = JSON.parse(stdout) as { data: { runId: string; interrupted: boolean }[] };
       return Object.fromEntries(data.map((run) => [run.runId, run.interrupted]));
     };
     const resumeCommand = startHeddle(['runs', 'resume', runId], { cwd });
     await resumeCommand.waitForText('Stuck');
-    expect(await readInterrupted()).toEqual({ [otherRunId]: true, [runId]: false });
+    expect(await readInterruptedByRunId()).toEqual({ [otherRunId]: true, [runId]: false });
     resumeCommand.child.kill('SIGKILL');
     await resumeCommand.result;
     const runCommand = startHeddle(['run', 'flow.json'], { cwd });
     await runCommand.waitForText('… Stuck');
-    const { [otherRunId]: otherState, [runId]: state, ...newStates } = await readInterrupted();
+    const { [otherRunId]: otherState, [runId]: state, ...newStates } = await readInterruptedByRunId();
     expect([otherState, state, ...Object.values(newStates)]).toEqual([true, true, false]);
   });
 

@@ -9,9 +9,9 @@ import { start, workflowFile } from '../support/workflow-file.ts';
 const RECORDER = `data:text/javascript,${encodeURIComponent(`
 import { registerHooks } from 'node:module';
 import { writeFileSync } from 'node:fs';
-const loaded = [];
-registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
-process.on('exit', () => writeFileSync(process.env.LOADED, JSON.stringify(loaded)));
+const loadedUrls = [];
+registerHooks({ load(url, context, next) { loadedUrls.push(url); return next(url, context); } });
+process.on('exit', () => writeFileSync(process.env.LOADED, JSON.stringify(loadedUrls)));
 `)}`;
 
 interface Metafile {
@@ -61,7 +61,7 @@ describe('the modules that a command loads', () => {
     ).toEqual([]);
   });
 
-  it('exclude Temporal for local runs and reading runs', async () => {
+  it('exclude Temporal for running locally and for reading runs', async () => {
     for (const args of [
       ['run', 'flow.json'],
       ['runs', 'list'],

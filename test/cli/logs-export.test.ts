@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
-import { runHeddle, startServe } from '../support/heddle.ts';
+import { runHeddle, startHeddleServe } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 
 const ENTRY = {
@@ -135,10 +135,10 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
 
   it('exports the runs of heddle serve', async () => {
     const cwd = createDataFolder();
-    const greet = workflowFile({ blocks: { s: start(), a: code('return 1') }, edges: ['s > a'] });
-    writeFileSync(join(cwd, 'greet.json'), JSON.stringify(greet));
+    const greetWorkflow = workflowFile({ blocks: { s: start(), a: code('return 1') }, edges: ['s > a'] });
+    writeFileSync(join(cwd, 'greet.json'), JSON.stringify(greetWorkflow));
     const limitArgs = ['--keep-runs', '30', '--keep-runs-mib', '100'];
-    const { url, workspaceId, key } = await startServe(['--grace', '1', ...limitArgs], { cwd });
+    const { url, workspaceId, key } = await startHeddleServe(['--grace', '1', ...limitArgs], { cwd });
     const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
     const run = (...args: string[]) => runHeddle(args, { cwd, env });
     expect(await run('deploy', 'greet.json')).toMatchObject({ exitCode: 0 });

@@ -2,9 +2,9 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
-import { runHeddle, startServe } from '../support/heddle.ts';
+import { runHeddle, startHeddleServe } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
-import { repository } from '../repo/sources.ts';
+import { repositoryFolder } from '../repo/sources.ts';
 
 const GREET_WORKFLOW = workflowFile({
   blocks: {
@@ -18,7 +18,7 @@ const GREET_WORKFLOW = workflowFile({
 async function startServer(serveArgs: string[] = []) {
   const cwd = createDataFolder();
   writeFileSync(join(cwd, 'greet.json'), JSON.stringify(GREET_WORKFLOW));
-  const { url, workspaceId, key } = await startServe(['--grace', '1', ...serveArgs], { cwd });
+  const { url, workspaceId, key } = await startHeddleServe(['--grace', '1', ...serveArgs], { cwd });
   const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
   const run = (args: string[], extraEnv: { [name: string]: string } = {}, input = '') =>
     runHeddle(args, { cwd, env: { ...env, ...extraEnv }, input });
@@ -50,8 +50,8 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
   it('deploy a file with the values of --set and --bindings', async () => {
     const { run, cwd } = await startServer();
     writeFileSync(join(cwd, 'values.json'), '{"hello": {"code": "return 1"}}');
-    const fields = ['--bindings', 'values.json', '--set', 'Hello.code="return \'Hej, \' + <start.name>"'];
-    expect((await run(['deploy', 'greet.json', ...fields])).exitCode).toBe(0);
+    const fieldArgs = ['--bindings', 'values.json', '--set', 'Hello.code="return \'Hej, \' + <start.name>"'];
+    expect((await run(['deploy', 'greet.json', ...fieldArgs])).exitCode).toBe(0);
     const result = await run(['execute', 'greet', '--input', '{"name": "Bo"}']);
     expect(JSON.parse(result.stdout)).toMatchObject({ result: 'Hej, Bo' });
     const refusedResult = await run(['deploy', 'greet.json', '--set', 'Helo.code="x"']);
@@ -103,16 +103,16 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
   it('add a suffix to block ids that another workflow of the server uses', async () => {
     const { cwd, run } = await startServer();
     for (const name of ['nested-batches.json', 'order-triage.json']) {
-      cpSync(join(repository, 'examples', name), join(cwd, name));
+      cpSync(join(repositoryFolder, 'examples', name), join(cwd, name));
       expect(await run(['deploy', name])).toMatchObject({ exitCode: 0 });
       expect(await run(['deploy', name])).toMatchObject({
         exitCode: 0,
         stdout: expect.stringContaining('version 2'),
       });
     }
-    const input = ['--input', '{"country": "CH"}'];
-    const localResult = await runHeddle(['run', 'order-triage.json', '--data', 'own', ...input], { cwd });
-    const remoteResult = await run(['execute', 'Order triage', ...input]);
+    const inputArgs = ['--input', '{"country": "CH"}'];
+    const localResult = await runHeddle(['run', 'order-triage.json', '--data', 'own', ...inputArgs], { cwd });
+    const remoteResult = await run(['execute', 'Order triage', ...inputArgs]);
     expect({ exitCode: remoteResult.exitCode, output: JSON.parse(remoteResult.stdout) as unknown }).toEqual({
       exitCode: localResult.exitCode,
       output: JSON.parse(localResult.stdout) as unknown,

@@ -10,24 +10,27 @@ import { block, workflow } from '../support/workflow.ts';
 it('heddle runs rerun --stream prints only the text of the blocks that run again, and with --json every event', async () => {
   const server = await startModelServer(({ number }) => ({ chunks: [`Answer ${number}`, ' is', ' here.'] }));
   onTestFinished(() => server.close());
-  const data = createDataFolder();
+  const dataFolder = createDataFolder();
   const agentBlock = (id: string) =>
     block(id, 'agent', { model: 'local/scripted', messages: [{ role: 'user', content: 'Refund it.' }] });
   const file = join(createDataFolder(), 'agents.json');
   writeFileSync(file, JSON.stringify(workflow([agentBlock('A'), agentBlock('B')], ['Start -> A -> B'])));
-  const heddle = async (...args: string[]) => {
+  const runHeddle = async (...args: string[]) => {
     const io = createRecordingIo();
-    const exitCode = await main([...args, '--data', data, '--service', `local=${server.services.local}`], io);
+    const exitCode = await main(
+      [...args, '--data', dataFolder, '--service', `local=${server.services.local}`],
+      io,
+    );
     return { exitCode, stdout: io.stdout.text, stderr: io.stderr.text };
   };
-  const runResult = await heddle('run', file, '--json');
+  const runResult = await runHeddle('run', file, '--json');
   expect(runResult).toMatchObject({ exitCode: 0 });
   const { data: run } = JSON.parse(runResult.stdout) as { data: { runId: string } };
-  const textResult = await heddle('runs', 'rerun', run.runId, '--from', 'B', '--stream');
+  const textResult = await runHeddle('runs', 'rerun', run.runId, '--from', 'B', '--stream');
   expect(textResult).toMatchObject({ exitCode: 0, stdout: 'Answer 3 is here.\n' });
   expect(textResult.stderr).toContain('B:');
   expect(textResult.stderr).not.toContain('A:');
-  const jsonResult = await heddle('runs', 'rerun', run.runId, '--from', 'B', '--stream', '--json');
+  const jsonResult = await runHeddle('runs', 'rerun', run.runId, '--from', 'B', '--stream', '--json');
   expect(jsonResult.exitCode).toBe(0);
   const lines = jsonResult.stdout
     .trimEnd()

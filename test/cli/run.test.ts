@@ -70,8 +70,8 @@ describe('a run that completes', () => {
     const folder = createFlowFolder(ADD_WORKFLOW);
     await run(folder, '--input', '{"a": 1, "b": 2}');
     await run(folder, '--input', '{"a": 1, "b": 2}', '--data', 'elsewhere');
-    for (const data of ['.heddle', 'elsewhere'])
-      expect(readFileSync(join(folder, data, 'heddle.db')).length).toBeGreaterThan(0);
+    for (const dataFolder of ['.heddle', 'elsewhere'])
+      expect(readFileSync(join(folder, dataFolder, 'heddle.db')).length).toBeGreaterThan(0);
   });
 
   it('marks mocked blocks, and warns of unused mocks', async () => {
@@ -111,9 +111,9 @@ describe('a run that completes', () => {
 
   it('has no colours unless forced', async () => {
     const folder = createFlowFolder(ADD_WORKFLOW);
-    const input = ['--input', '{"a": 1, "b": 2}'];
-    expect((await run(folder, ...input)).stderr).not.toContain('\u001B');
-    const colouredResult = await runHeddle(['run', 'flow.json', ...input], {
+    const inputArgs = ['--input', '{"a": 1, "b": 2}'];
+    expect((await run(folder, ...inputArgs)).stderr).not.toContain('\u001B');
+    const colouredResult = await runHeddle(['run', 'flow.json', ...inputArgs], {
       cwd: folder,
       env: { FORCE_COLOR: '1' },
     });
@@ -134,7 +134,7 @@ describe('environment values', () => {
   it('come from options, files and the shell, and are redacted in all output', async () => {
     const folder = createFlowFolder(KEY_WORKFLOW);
     writeFileSync(join(folder, '.env'), 'KEY="from-the-file"\n');
-    const runs = await Promise.all([
+    const results = await Promise.all([
       run(folder, '--env', 'KEY=from-the-option', '--data', 'a'),
       run(folder, '--env-file', '.env', '--data', 'b'),
       runHeddle(['run', 'flow.json', '--env', 'KEY', '--data', 'c'], {
@@ -142,7 +142,7 @@ describe('environment values', () => {
         env: { KEY: 'from-the-shell' },
       }),
     ]);
-    for (const { exitCode, stdout, stderr } of runs) {
+    for (const { exitCode, stdout, stderr } of results) {
       expect(exitCode).toBe(0);
       expect(stdout + stderr).not.toContain('from-the');
       expect(stdout).not.toContain('{{KEY}}>');

@@ -13,7 +13,7 @@ const QUESTION: BlockSettings = {
   name: 'Approve',
   fields: {
     inputFormat: [
-      { id: 'a', name: 'approved', type: 'boolean', required: true, description: 'May it?' },
+      { id: 'a', name: 'approved', type: 'boolean', required: true, description: 'Is it approved?' },
       { id: 'b', name: 'note', type: 'string' },
     ],
     builderData: [{ id: 'c', name: 'what', type: 'string', value: '<start.what>' }],
@@ -83,7 +83,7 @@ describe('a run that waits for a person', () => {
         '',
         '  Approve waits for an answer',
         '    what  a chair',
-        '    ? approved  boolean, required: May it?',
+        '    ? approved  boolean, required: Is it approved?',
         '    ? note      string',
         `  → heddle runs resume RUN --input '{"approved":true,"note":""}'`,
         '',
@@ -244,8 +244,8 @@ describe('heddle runs show', () => {
     const { exitCode, stdout } = await runHeddle(['runs', 'show', runId.slice(0, 6)], { cwd });
     expect(exitCode).toBe(0);
     expect(stdout).toContain(`run      ${runId}\nstatus   completed\n`);
-    const blocks = stdout.split('\n').filter((line) => line.includes('✓'));
-    expect(blocks.map((line) => line.split(/ {2,}/).slice(1, 3).join(' '))).toEqual([
+    const blockLines = stdout.split('\n').filter((line) => line.includes('✓'));
+    expect(blockLines.map((line) => line.split(/ {2,}/).slice(1, 3).join(' '))).toEqual([
       '✓ Start',
       '✓ Each 1 › Work',
       '✓ Each 2 › Work',

@@ -13,9 +13,9 @@ export interface SandboxFolder {
   cwd: string;
   registry: NpmRegistry;
   /** Runs `heddle sandbox` with these arguments until it exits. */
-  sandbox(...args: string[]): Promise<CommandResult>;
+  runSandbox(...args: string[]): Promise<CommandResult>;
   /** Starts `heddle sandbox` with these arguments. */
-  start(...args: string[]): RunningCommand;
+  startSandbox(...args: string[]): RunningCommand;
 }
 
 /** Creates a folder with files, and starts a package registry that the commands use. */
@@ -27,7 +27,7 @@ export async function createSandboxFolder(files: Readonly<Record<string, string>
   return {
     cwd,
     registry,
-    sandbox: (...args) => runHeddle(['sandbox', ...args], options),
-    start: (...args) => startHeddle(['sandbox', ...args], options),
+    runSandbox: (...args) => runHeddle(['sandbox', ...args], options),
+    startSandbox: (...args) => startHeddle(['sandbox', ...args], options),
   };
 }

@@ -8,10 +8,10 @@ const isLinux = process.platform === 'linux';
 
 describe('heddle sandbox run without --json', () => {
   it('shows the failing line with its neighbours', async () => {
-    const { sandbox } = await createSandboxFolder({
+    const { runSandbox } = await createSandboxFolder({
       'a.js': 'const row = null;\nconst { id } = row;\nreturn id;',
     });
-    const { exitCode, stdout, stderr } = await sandbox('run', 'a.js');
+    const { exitCode, stdout, stderr } = await runSandbox('run', 'a.js');
     expect([exitCode, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
       /^✗ USER_ERROR TypeError: .* \(line 2\)\n\n {4}1 │ const row = null;\n {2}▸ 2 │ const \{ id \}/,
@@ -38,24 +38,24 @@ describe('heddle sandbox run without --json', () => {
   it.each(sample(HINT_CASES, 2, 'hints of heddle sandbox run'))(
     'gives a hint about %s',
     async (_, args, hint) => {
-      const { sandbox } = await createSandboxFolder({
+      const { runSandbox } = await createSandboxFolder({
         'a.js': 'import { greet } from "greeter";',
         'b.js': 'return 1',
         'c.js': 'for (;;);',
       });
-      const { stdout, stderr } = await sandbox('run', ...args);
+      const { stdout, stderr } = await runSandbox('run', ...args);
       expect(stdout).toBe('');
       expect(stderr).toMatch(hint);
     },
   );
 
   it('leaves no files, and needs no image folder for code without an image', async () => {
-    const { cwd, sandbox } = await createSandboxFolder({ 'a.js': 'return 1' });
-    expect(await sandbox('run', 'a.js', '--images', 'a.js/images')).toMatchObject({
+    const { cwd, runSandbox } = await createSandboxFolder({ 'a.js': 'return 1' });
+    expect(await runSandbox('run', 'a.js', '--images', 'a.js/images')).toMatchObject({
       exitCode: 0,
       stderr: '',
     });
-    expect(await sandbox('list')).toMatchObject({
+    expect(await runSandbox('list')).toMatchObject({
       exitCode: 0,
       stdout: 'No images in ./.heddle/images.\n',
     });
@@ -63,31 +63,34 @@ describe('heddle sandbox run without --json', () => {
   });
 
   it('does not mistake a folder for an image, and refuses code in a language that the image does not support', async () => {
-    const { cwd, sandbox } = await createSandboxFolder({
+    const { cwd, runSandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'a.js': 'import { greet } from "greeter";\nreturn greet(input);',
       'a.py': 'return 1',
       'a.sh': 'echo 1',
     });
     mkdirSync(join(cwd, 'greetings'));
-    await sandbox('build', 'spec.json');
-    const runResult = await sandbox('run', 'a.js', '--image', 'greetings', '-i', '"you"');
+    await runSandbox('build', 'spec.json');
+    const runResult = await runSandbox('run', 'a.js', '--image', 'greetings', '-i', '"you"');
     expect(runResult).toMatchObject({ exitCode: 0, stdout: '"Hello you!"\n' });
-    expect((await sandbox('run', 'a.py', '--image', 'greetings')).stderr).toContain(
+    expect((await runSandbox('run', 'a.py', '--image', 'greetings')).stderr).toContain(
       'IMAGE_FAILED The image "greetings" has packages for javascript, and this code is python.',
     );
-    expect((await sandbox('run', 'a.sh', '--image', 'greetings')).stderr).toContain(
+    expect((await runSandbox('run', 'a.sh', '--image', 'greetings')).stderr).toContain(
       'The image "greetings" has packages for the isolate, which cannot run shell scripts',
     );
   });
 
   it.runIf(isLinux)('runs nothing below the required isolation', async () => {
-    const { sandbox } = await createSandboxFolder({ 'a.js': 'return 1', 'spec.json': JSON.stringify(SPEC) });
+    const { runSandbox } = await createSandboxFolder({
+      'a.js': 'return 1',
+      'spec.json': JSON.stringify(SPEC),
+    });
     const strictArgs = ['--isolation', 'strict', '--bubblewrap', '/nowhere/bwrap'];
-    const result = await sandbox('run', 'a.js', ...strictArgs);
+    const result = await runSandbox('run', 'a.js', ...strictArgs);
     expect([result.exitCode, result.stdout]).toEqual([1, '']);
     expect(result.stderr).toMatch(/SANDBOX_UNAVAILABLE .*strict is the minimum.*\n→ .*heddle sandbox doctor/);
-    const buildResult = await sandbox('build', 'spec.json', ...strictArgs);
+    const buildResult = await runSandbox('build', 'spec.json', ...strictArgs);
     expect(buildResult.exitCode).toBe(1);
     expect(buildResult.stdout).toMatch(/^✗ greetings {2}failed: provider_error\n.*strict is the minimum/);
   });
@@ -111,12 +114,12 @@ describe('heddle sandbox run --json', () => {
   it.each(sample(INVALID_CALLS, 2, 'refusals of heddle sandbox run'))(
     'prints one JSON document about %s, and exits with 1',
     async (_, args, message) => {
-      const { sandbox } = await createSandboxFolder({
+      const { runSandbox } = await createSandboxFolder({
         'a.js': 'return 1',
         'a.rb': '',
         'spec.json': '{"language": "python"}',
       });
-      const { exitCode, stdout, stderr } = await sandbox('run', ...args, '--json');
+      const { exitCode, stdout, stderr } = await runSandbox('run', ...args, '--json');
       expect([exitCode, stderr]).toEqual([1, '']);
       expect(JSON.parse(stdout)).toEqual({
         ok: false,
@@ -152,28 +155,28 @@ describe('heddle sandbox build', () => {
   it.each(sample(INVALID_SPECS, 2, 'invalid specs of heddle sandbox build'))(
     'rejects %s',
     async (_, spec, message) => {
-      const { sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(spec) });
-      const { exitCode, stdout, stderr } = await sandbox('build', 'spec.json');
+      const { runSandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(spec) });
+      const { exitCode, stdout, stderr } = await runSandbox('build', 'spec.json');
       expect([exitCode, stdout]).toEqual([2, '']);
       expect(stderr).toContain(message);
     },
   );
 
   it('reports whether the image already existed', async () => {
-    const { sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
-    expect((await sandbox('build', 'spec.json')).stdout).toMatch(/, built in \d/);
-    expect(await sandbox('build', 'spec.json')).toMatchObject({
+    const { runSandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
+    expect((await runSandbox('build', 'spec.json')).stdout).toMatch(/, built in \d/);
+    expect(await runSandbox('build', 'spec.json')).toMatchObject({
       stdout: expect.stringMatching(/, already built\n/) as string,
       stderr: '',
     });
   });
 
   it('lists a failed build with its contents and the reason', async () => {
-    const { sandbox } = await createSandboxFolder({
+    const { runSandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify({ ...SPEC, dependencies: ['ghost'] }),
     });
-    await sandbox('build', 'spec.json');
-    expect((await sandbox('list')).stdout).toMatch(
+    await runSandbox('build', 'spec.json');
+    expect((await runSandbox('list')).stdout).toMatch(
       /\n[0-9a-f]{12} {2}greetings {2}failed +javascript +- +ghost\n {14}package_not_found: .*ghost/,
     );
   });
@@ -181,17 +184,17 @@ describe('heddle sandbox build', () => {
 
 describe('Ctrl-C', () => {
   it('cancels a build without leftovers, and the build can start again immediately', async () => {
-    const { cwd, registry, sandbox, start } = await createSandboxFolder({
+    const { cwd, registry, runSandbox, startSandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
     });
-    const { intercept } = registry;
+    const { intercept: originalIntercept } = registry;
     const firstRequest = new Promise<void>((resolve) => {
       registry.intercept = () => {
         resolve();
         return true;
       };
     });
-    const buildCommand = start('build', 'spec.json');
+    const buildCommand = startSandbox('build', 'spec.json');
     await firstRequest;
     buildCommand.child.kill('SIGINT');
     const { exitCode, stdout, stderr } = await buildCommand.result;
@@ -200,14 +203,14 @@ describe('Ctrl-C', () => {
       stdout: '',
       stderr: 'resolving …\n○ Cancelled. No image was built.\n',
     });
-    expect((await sandbox('list')).stdout).toMatch(/greetings {2}pending/);
+    expect((await runSandbox('list')).stdout).toMatch(/greetings {2}pending/);
     expect(readdirSync(join(cwd, '.heddle/images/work'))).toEqual([]);
-    registry.intercept = intercept;
-    expect((await sandbox('build', 'spec.json')).exitCode).toBe(0);
+    registry.intercept = originalIntercept;
+    expect((await runSandbox('build', 'spec.json')).exitCode).toBe(0);
   });
 
   it('cancels a run during the build of its image, and with --json still prints the outcome', async () => {
-    const { registry, start } = await createSandboxFolder({
+    const { registry, startSandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'b.js': 'return 1',
     });
@@ -217,7 +220,7 @@ describe('Ctrl-C', () => {
         return true;
       };
     });
-    const runCommand = start('run', 'b.js', '--image', 'spec.json', '--json');
+    const runCommand = startSandbox('run', 'b.js', '--image', 'spec.json', '--json');
     await firstRequest;
     runCommand.child.kill('SIGINT');
     const result = await runCommand.result;

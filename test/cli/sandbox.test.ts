@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { runHeddle, startServe } from '../support/heddle.ts';
+import { runHeddle, startHeddleServe } from '../support/heddle.ts';
 import { storeUnusedImage } from '../support/images.ts';
 import { createSandboxFolder, SPEC } from './sandbox-folder.ts';
 
 describe('heddle sandbox run', () => {
   it('prints the value that the code returns to stdout, and its console output to stderr', async () => {
-    const { sandbox } = await createSandboxFolder({
+    const { runSandbox } = await createSandboxFolder({
       'a.js': 'console.log("working"); return { twice: input.n * 2 };',
     });
-    expect(await sandbox('run', 'a.js', '--input', '{"n": 4}')).toMatchObject({
+    expect(await runSandbox('run', 'a.js', '--input', '{"n": 4}')).toMatchObject({
       exitCode: 0,
       stdout: '{\n  "twice": 8\n}\n',
       stderr: 'working\n',
@@ -19,18 +19,18 @@ describe('heddle sandbox run', () => {
   });
 
   it('prints values and failures as JSON', async () => {
-    const { sandbox } = await createSandboxFolder({
+    const { runSandbox } = await createSandboxFolder({
       'a.js': 'console.log("one"); console.log("two"); return [input];',
       'b.js': 'console.log("before");\nthrow new TypeError("no luck");',
       'c.js': 'for (;;);',
     });
-    const goodResult = await sandbox('run', 'a.js', '--json');
+    const goodResult = await runSandbox('run', 'a.js', '--json');
     expect({ ...goodResult, stdout: JSON.parse(goodResult.stdout) as unknown }).toMatchObject({
       exitCode: 0,
       stdout: { ok: true, value: [null], logs: ['one', 'two'], durationMs: expect.any(Number) as number },
       stderr: '',
     });
-    const badResult = await sandbox('run', 'b.js', '--json');
+    const badResult = await runSandbox('run', 'b.js', '--json');
     expect(badResult.exitCode).toBe(1);
     expect(JSON.parse(badResult.stdout)).toEqual({
       ok: false,
@@ -38,7 +38,7 @@ describe('heddle sandbox run', () => {
       logs: ['before'],
       durationMs: expect.any(Number) as number,
     });
-    const slowResult = await sandbox('run', 'c.js', '--timeout', '100', '--json');
+    const slowResult = await runSandbox('run', 'c.js', '--timeout', '100', '--json');
     expect(slowResult.exitCode).toBe(1);
     expect(JSON.parse(slowResult.stdout)).toMatchObject({
       ok: false,
@@ -48,23 +48,23 @@ describe('heddle sandbox run', () => {
   });
 
   it('rejects invalid files and options', async () => {
-    const { sandbox } = await createSandboxFolder({ 'a.rb': '', 'a.js': '' });
-    expect(await sandbox('run', 'a.rb')).toMatchObject({
+    const { runSandbox } = await createSandboxFolder({ 'a.rb': '', 'a.js': '' });
+    expect(await runSandbox('run', 'a.rb')).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining('.js, .py or .sh') as string,
     });
-    expect(await sandbox('run', 'a.js', '--timeout', 'soon')).toMatchObject({ exitCode: 2 });
-    expect(await sandbox('run', 'none.js')).toMatchObject({ exitCode: 2 });
+    expect(await runSandbox('run', 'a.js', '--timeout', 'soon')).toMatchObject({ exitCode: 2 });
+    expect(await runSandbox('run', 'none.js')).toMatchObject({ exitCode: 2 });
   });
 });
 
 describe('heddle sandbox build', () => {
   it('builds an image that heddle sandbox run finds by spec file, name and id', async () => {
-    const { sandbox } = await createSandboxFolder({
+    const { runSandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'a.js': 'import { greet } from "greeter";\nreturn greet(input);',
     });
-    const buildResult = await sandbox('build', 'spec.json');
+    const buildResult = await runSandbox('build', 'spec.json');
     expect(buildResult).toMatchObject({
       exitCode: 0,
       stderr: expect.stringContaining('resolving') as string,
@@ -72,41 +72,44 @@ describe('heddle sandbox build', () => {
     expect(buildResult.stdout).toMatch(
       /^✓ greetings {2}javascript, isolate, 1 package, \d+\.\d MiB, built in .*\n {2}[0-9a-f]{64}\n {2}greeter 1\.0\.0\n$/,
     );
-    const listed = JSON.parse((await sandbox('list', '--json')).stdout) as { data: { id: string }[] };
-    expect(listed.data).toMatchObject([
+    const imageList = JSON.parse((await runSandbox('list', '--json')).stdout) as { data: { id: string }[] };
+    expect(imageList.data).toMatchObject([
       { names: ['greetings'], state: 'ready', packages: ['greeter 1.0.0'] },
     ]);
-    for (const image of ['spec.json', 'greetings', listed.data[0]!.id]) {
-      const { stdout } = await sandbox('run', 'a.js', '--image', image, '--input', '"you"', '--json');
+    for (const image of ['spec.json', 'greetings', imageList.data[0]!.id]) {
+      const { stdout } = await runSandbox('run', 'a.js', '--image', image, '--input', '"you"', '--json');
       expect(JSON.parse(stdout)).toMatchObject({ ok: true, value: 'Hello you!' });
     }
-    expect((await sandbox('list')).stdout).toMatch(/^id .*\n[0-9a-f]{12} {2}greetings {2}ready/);
+    expect((await runSandbox('list')).stdout).toMatch(/^id .*\n[0-9a-f]{12} {2}greetings {2}ready/);
   });
 
   it('deletes unused images after a build', async () => {
-    const { cwd, sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
+    const { cwd, runSandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
     const file = await storeUnusedImage(join(cwd, '.heddle/images'));
-    expect(await sandbox('build', 'spec.json')).toMatchObject({ exitCode: 0 });
+    expect(await runSandbox('build', 'spec.json')).toMatchObject({ exitCode: 0 });
     expect(existsSync(file)).toBe(false);
-    expect((await sandbox('list')).stdout).toContain('greetings');
+    expect((await runSandbox('list')).stdout).toContain('greetings');
   });
 
   it('reports why a build failed, and exits with 1', async () => {
     const spec = { ...SPEC, dependencies: ['ghost'] };
-    const { sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(spec), 'a.js': 'return 1' });
-    const buildResult = await sandbox('build', 'spec.json', '--json');
+    const { runSandbox } = await createSandboxFolder({
+      'spec.json': JSON.stringify(spec),
+      'a.js': 'return 1',
+    });
+    const buildResult = await runSandbox('build', 'spec.json', '--json');
     expect(buildResult.exitCode).toBe(1);
     expect(JSON.parse(buildResult.stdout)).toMatchObject({
       data: { state: 'failed', errorCode: 'package_not_found' },
     });
-    const result = await sandbox('run', 'a.js', '--image', 'spec.json', '--json');
+    const result = await runSandbox('run', 'a.js', '--image', 'spec.json', '--json');
     expect(JSON.parse(result.stdout)).toMatchObject({ ok: false, error: { code: 'IMAGE_FAILED' } });
   });
 
   it('lists all problems of a spec, and exits with 2', async () => {
     const spec = { language: 'javascript', dependencies: ['fine', '--flag', 'https://example.com/x'] };
-    const { sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(spec) });
-    const { exitCode, stderr } = await sandbox('build', 'spec.json');
+    const { runSandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(spec) });
+    const { exitCode, stderr } = await runSandbox('build', 'spec.json');
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/dependencies\[1\] "--flag".*\n.*dependencies\[2\] "https:/);
   });
@@ -115,18 +118,18 @@ describe('heddle sandbox build', () => {
 describe('heddle sandbox log', () => {
   it('prints the whole log of a failed and of a successful build, without tokens', async () => {
     const spec = { ...SPEC, name: 'broken', dependencies: ['ghost'] };
-    const { cwd, sandbox } = await createSandboxFolder({
+    const { cwd, runSandbox } = await createSandboxFolder({
       'bad.json': JSON.stringify(spec),
       'good.json': JSON.stringify(SPEC),
       '.npmrc': '//registry.test/:_authToken=token-of-the-test\n',
     });
-    await sandbox('build', 'bad.json');
-    await sandbox('build', 'good.json');
-    const badResult = await sandbox('log', 'broken');
+    await runSandbox('build', 'bad.json');
+    await runSandbox('build', 'good.json');
+    const badResult = await runSandbox('log', 'broken');
     expect(badResult).toMatchObject({ exitCode: 0, stderr: '' });
     expect(badResult.stdout).toMatch(/^== resolving\n[\s\S]*E404[\s\S]*\npackage_not_found: .*ghost/);
     expect(badResult.stdout).not.toContain('token-of-the-test');
-    const goodResult = await sandbox('log', 'greetings', '--json');
+    const goodResult = await runSandbox('log', 'greetings', '--json');
     expect(JSON.parse(goodResult.stdout)).toMatchObject({
       data: { state: 'ready', log: expect.stringMatching(/== resolving[\s\S]*== publishing$/) as string },
     });
@@ -134,12 +137,12 @@ describe('heddle sandbox log', () => {
     const database = new DatabaseSync(join(cwd, '.heddle/images/images.db'));
     database.exec('DELETE FROM build_logs');
     database.close();
-    expect(await sandbox('log', 'greetings')).toMatchObject({
+    expect(await runSandbox('log', 'greetings')).toMatchObject({
       exitCode: 1,
       stdout: '',
       stderr: 'The image is ready, and no log of a build is stored.\n',
     });
-    const resultWithoutLog = await sandbox('log', 'greetings', '--json');
+    const resultWithoutLog = await runSandbox('log', 'greetings', '--json');
     expect([resultWithoutLog.exitCode, JSON.parse(resultWithoutLog.stdout)]).toMatchObject([
       1,
       { data: { log: null } },
@@ -149,7 +152,7 @@ describe('heddle sandbox log', () => {
   it('prints the log of a sandbox of a workspace while the server runs', async () => {
     const { cwd, registry } = await createSandboxFolder({});
     const options = { cwd, env: { npm_config_registry: registry.url, npm_config_fetch_retries: '0' } };
-    const server = await startServe(['--data', 'data'], options);
+    const server = await startHeddleServe(['--data', 'data'], options);
     const { url, workspaceId, key } = server;
     const endpoint = `${url}/api/v2/sandboxes`;
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
@@ -160,25 +163,25 @@ describe('heddle sandbox log', () => {
       };
       return data.id;
     };
-    const [failingId, emptyId] = [
+    const [failingSandboxId, emptySandboxId] = [
       await createSandbox('failing', ['ghost']),
       await createSandbox('empty', []),
     ];
     const readState = async (): Promise<string | null> => {
-      const response = await fetch(`${endpoint}/${failingId}?workspaceId=${workspaceId}`, { headers });
+      const response = await fetch(`${endpoint}/${failingSandboxId}?workspaceId=${workspaceId}`, { headers });
       return ((await response.json()) as { data: { buildStatus: string } }).data.buildStatus;
     };
     await expect.poll(readState, { timeout: 60_000, interval: 100 }).toBe('failed');
-    const log = (id: string) => runHeddle(['sandbox', 'log', id, '--data', 'data'], options);
-    expect(await log(failingId)).toMatchObject({
+    const runLogCommand = (id: string) => runHeddle(['sandbox', 'log', id, '--data', 'data'], options);
+    expect(await runLogCommand(failingSandboxId)).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(/^== resolving\n[\s\S]*\npackage_not_found: /) as string,
     });
-    expect(await log(emptyId)).toMatchObject({
+    expect(await runLogCommand(emptySandboxId)).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining('no packages') as string,
     });
-    expect(await log(crypto.randomUUID())).toMatchObject({
+    expect(await runLogCommand(crypto.randomUUID())).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining('There is no sandbox') as string,
     });
@@ -187,11 +190,11 @@ describe('heddle sandbox log', () => {
   });
 
   it('names the unknown image, sandbox or folder', async () => {
-    const { sandbox } = await createSandboxFolder({});
-    const unknownResult = await sandbox('log', 'nothing');
+    const { runSandbox } = await createSandboxFolder({});
+    const unknownResult = await runSandbox('log', 'nothing');
     expect(unknownResult).toMatchObject({ exitCode: 2, stdout: '' });
     expect(unknownResult.stderr).toContain('There is no image "nothing" in');
-    const noDataResult = await sandbox('log', crypto.randomUUID());
+    const noDataResult = await runSandbox('log', crypto.randomUUID());
     expect(noDataResult).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining('no data folder') as string,

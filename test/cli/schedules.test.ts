@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
-import { runHeddle, startServe } from '../support/heddle.ts';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { runHeddle, startHeddleServe } from '../support/heddle.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 
 type Schedule = { [key: string]: unknown };
 type RunCommand = (...args: string[]) => ReturnType<typeof runHeddle>;
@@ -12,10 +12,10 @@ type RunCommand = (...args: string[]) => ReturnType<typeof runHeddle>;
 async function startServer(): Promise<RunCommand> {
   const cwd = createDataFolder();
   const monthlyFields = { scheduleType: 'monthly', monthlyDay: 1, monthlyTime: '09:00' };
-  writeFileSync(join(cwd, 'monthly.json'), JSON.stringify(triggerWorkflow(monthlyFields)));
-  writeFileSync(join(cwd, 'news.json'), JSON.stringify(triggerWorkflow({}, { type: 'trigger' })));
-  writeFileSync(join(cwd, 'broken.json'), JSON.stringify(triggerWorkflow({ dailyTime: 'noon' })));
-  const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
+  writeFileSync(join(cwd, 'monthly.json'), JSON.stringify(createTriggerWorkflow(monthlyFields)));
+  writeFileSync(join(cwd, 'news.json'), JSON.stringify(createTriggerWorkflow({}, { type: 'trigger' })));
+  writeFileSync(join(cwd, 'broken.json'), JSON.stringify(createTriggerWorkflow({ dailyTime: 'noon' })));
+  const { url, workspaceId, key } = await startHeddleServe(['--grace', '1'], { cwd });
   const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
   return (...args) => runHeddle(args, { cwd, env });
 }
@@ -48,16 +48,16 @@ describe('schedules', { timeout: 120_000 }, () => {
     const triggerResult = await run('schedules', 'trigger', 'monthly');
     expect(triggerResult).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
 
-    const range = ['--from', '2025-01-01T00:00:00Z', '--to', '2025-03-31T00:00:00Z'];
-    const backfillResult = await run('schedules', 'backfill', 'monthly', ...range);
+    const rangeArgs = ['--from', '2025-01-01T00:00:00Z', '--to', '2025-03-31T00:00:00Z'];
+    const backfillResult = await run('schedules', 'backfill', 'monthly', ...rangeArgs);
     const message = '✓ 3 runs of monthly started; 0 had been started before.\n';
     expect(backfillResult).toMatchObject({ exitCode: 0, stderr: message });
     expect(backfillResult.stdout.trim().split('\n')).toHaveLength(3);
-    const repeatedResult = await run('schedules', 'backfill', 'monthly', ...range, '--json');
+    const repeatedResult = await run('schedules', 'backfill', 'monthly', ...rangeArgs, '--json');
     expect(JSON.parse(repeatedResult.stdout)).toEqual({
       data: { started: [], alreadyStarted: 3, refused: null },
     });
-    const excessiveResult = await run('schedules', 'backfill', 'monthly', ...range, '--limit', '2');
+    const excessiveResult = await run('schedules', 'backfill', 'monthly', ...rangeArgs, '--limit', '2');
     expect(excessiveResult).toMatchObject({ exitCode: 2, stdout: '' });
     expect(excessiveResult.stderr).toContain('More than 2 runs were due');
 

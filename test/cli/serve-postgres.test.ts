@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { draftOf } from '../support/api.ts';
-import { startServe } from '../support/heddle.ts';
+import { startHeddleServe } from '../support/heddle.ts';
 import type { RunningServer } from '../support/heddle.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
@@ -22,7 +22,10 @@ let url = '';
  * Starts a process that serves the database. Only the first process prints a key; the others get it from `firstServer`.
  */
 async function startServer(firstServer?: RunningServer): Promise<RunningServer> {
-  return { ...firstServer, ...(await startServe(['--postgres', url, '--grace', '5'], { env: SECRET_ENV })) };
+  return {
+    ...firstServer,
+    ...(await startHeddleServe(['--postgres', url, '--grace', '5'], { env: SECRET_ENV })),
+  };
 }
 
 async function call(
@@ -67,20 +70,20 @@ describe.skipIf(!hasPostgres)('several processes of heddle serve on PostgreSQL',
 
     // A hundred starts with one id, fifty in each process.
     const path = await deploy(firstServer, 'Claim', workflow([fn('F', 'return 1')], ['Start -> F']));
-    const starts = await Promise.all(
+    const concurrentStartResponses = await Promise.all(
       Array.from({ length: 100 }, (_, n) =>
         call(serverFor(n), 'POST', `${path}/execute`, { headers: { 'X-Run-Id': 'the-only-one' }, body: {} }),
       ),
     );
-    expect(starts.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(starts.filter(({ status }) => status === 409)).toHaveLength(99);
+    expect(concurrentStartResponses.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(concurrentStartResponses.filter(({ status }) => status === 409)).toHaveLength(99);
 
     // Version numbers have no gaps and no duplicates, and one version is live.
-    const versions = await Promise.all(
+    const deployResponses = await Promise.all(
       Array.from({ length: 12 }, (_, n) => call(serverFor(n), 'POST', `${path}/deploy`)),
     );
-    const numbers = versions.map(({ data }) => Number(data['version']));
-    expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n + 2));
+    const versionNumbers = deployResponses.map(({ data }) => Number(data['version']));
+    expect(versionNumbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n + 2));
     await Promise.all(
       [3, 5, 7, 9].map((v) => call(serverFor(v >> 1), 'POST', `${path}/versions/${v}/activate`)),
     );
@@ -97,14 +100,14 @@ describe.skipIf(!hasPostgres)('several processes of heddle serve on PostgreSQL',
       const { runId } = await call(serverFor(round), 'POST', `${askPath}/execute`, { body: {} });
       const run = await call(firstServer, 'GET', `${askPath}/runs/${runId}`);
       const { contextId } = run.data['paused'] as { contextId: string };
-      const answers = await Promise.all(
+      const answerResponses = await Promise.all(
         [firstServer, secondServer].map((server, n) =>
           call(server, 'POST', `${askPath}/runs/${runId}/resume`, { body: { contextId, input: { n } } }),
         ),
       );
-      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-      expect(answers[0]?.data['output']).toEqual(answers[1]?.data['output']);
-      expect(answers[0]?.data).toMatchObject({ status: 'completed' });
+      expect(answerResponses.map(({ status }) => status)).toEqual([200, 200]);
+      expect(answerResponses[0]?.data['output']).toEqual(answerResponses[1]?.data['output']);
+      expect(answerResponses[0]?.data).toMatchObject({ status: 'completed' });
     }
 
     // A cancellation in one process reaches a run of the other process.

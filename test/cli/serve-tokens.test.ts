@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { openServiceStore } from '@heddle/service';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
-import { runHeddle, startServe } from '../support/heddle.ts';
+import { runHeddle, startHeddleServe } from '../support/heddle.ts';
 
 const ISSUER = 'https://id.example.com';
 const AUDIENCE = 'https://heddle.example.com';
@@ -32,25 +32,27 @@ async function startProvider(signers: Signer[]) {
 }
 
 function signToken({ kid, privateKey }: Signer, claims: object): string {
-  const [head, payload] = [{ alg: 'ES256', typ: 'at+jwt', kid }, claims].map((part) =>
+  const [header, payload] = [{ alg: 'ES256', typ: 'at+jwt', kid }, claims].map((part) =>
     Buffer.from(JSON.stringify(part)).toString('base64url'),
   );
-  const signingInput = `${head}.${payload}`;
+  const signingInput = `${header}.${payload}`;
   const signature = sign('sha256', Buffer.from(signingInput), { key: privateKey, dsaEncoding: 'ieee-p1363' });
   return `${signingInput}.${signature.toString('base64url')}`;
 }
 
 /** Starts a server that accepts tokens of the provider. Returns it with the claims of its first user. */
 async function startServer(options: readonly string[], env = {}) {
-  const data = createDataFolder();
+  const dataFolder = createDataFolder();
   const tokenArgs = ['--oauth-user', 'sub', '--oauth-issuer', ISSUER, '--oauth-audience', AUDIENCE];
-  const { url, workspaceId } = await startServe(['--data', data, ...tokenArgs, ...options], { env });
-  const store = await openServiceStore({ data });
+  const { url, workspaceId } = await startHeddleServe(['--data', dataFolder, ...tokenArgs, ...options], {
+    env,
+  });
+  const store = await openServiceStore({ data: dataFolder });
   const { id: sub } = (await store.workspaces.findFirstUser()) ?? { id: '' };
   await store.close();
-  const seconds = Math.floor(Date.now() / 1000);
+  const nowSeconds = Math.floor(Date.now() / 1000);
   return {
-    claims: { iss: ISSUER, aud: AUDIENCE, sub, iat: seconds, exp: seconds + 600, scope: 'api:read' },
+    claims: { iss: ISSUER, aud: AUDIENCE, sub, iat: nowSeconds, exp: nowSeconds + 600, scope: 'api:read' },
     workspaceId,
     async call(token: string, method = 'GET', body?: object) {
       const path = method === 'GET' ? `/api/v2/workflows?workspaceId=${workspaceId}` : '/api/v2/workflows';
@@ -87,11 +89,11 @@ describe('heddle serve with access tokens', { timeout: 60_000 }, () => {
     ])
       expect(await call(signToken(firstSigner, { ...claims, ...claim }))).toMatchObject(refusal);
     expect(await call(signToken({ ...secondSigner, kid: 'first' }, claims))).toMatchObject(refusal);
-    const [head, , signature] = signToken(firstSigner, claims).split('.');
+    const [header, , signature] = signToken(firstSigner, claims).split('.');
     const forgedPayload = Buffer.from(JSON.stringify({ ...claims, scope: 'api:write' })).toString(
       'base64url',
     );
-    expect(await call(`${head}.${forgedPayload}.${signature}`)).toMatchObject(refusal);
+    expect(await call(`${header}.${forgedPayload}.${signature}`)).toMatchObject(refusal);
   });
 
   it('asks the issuer about opaque tokens', async () => {

@@ -7,14 +7,14 @@ import { describe, expect, onTestFinished } from 'vitest';
 import { draftOf } from '../support/api.ts';
 import { ECHO_WORKFLOW, FILE } from '../support/api-files.ts';
 import { createDataFolder } from '../support/data-folder.ts';
-import { runHeddle, startServe } from '../support/heddle.ts';
+import { runHeddle, startHeddleServe } from '../support/heddle.ts';
 import type { RunningServer } from '../support/heddle.ts';
 import { storeUnusedImage } from '../support/images.ts';
 import { sampledTests } from '../support/scale.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-function startServer(data: string, ...options: string[]): Promise<RunningServer> {
-  return startServe(['--data', data, '--grace', '5', ...options]);
+function startServer(dataFolder: string, ...options: string[]): Promise<RunningServer> {
+  return startHeddleServe(['--data', dataFolder, '--grace', '5', ...options]);
 }
 
 const ASK_WORKFLOW = workflow(
@@ -50,8 +50,8 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   sampledIt(
     'shows the first key once, continues its runs after a kill, and shuts down gracefully',
     async () => {
-      const data = createDataFolder();
-      const firstServer = await startServer(data);
+      const dataFolder = createDataFolder();
+      const firstServer = await startServer(dataFolder);
       expect(firstServer.key).toMatch(/^sk-heddle-/);
       const call = createCaller(firstServer);
       const path = await deploy(call, firstServer.workspaceId);
@@ -60,11 +60,11 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       firstServer.process.child.kill('SIGKILL');
       await firstServer.process.result;
 
-      const secondServer = await startServer(data);
+      const secondServer = await startServer(dataFolder);
       expect(secondServer).not.toHaveProperty('key');
-      const callSecond = createCaller({ url: secondServer.url, key: firstServer.key ?? '' });
+      const callSecondServer = createCaller({ url: secondServer.url, key: firstServer.key ?? '' });
       await expect
-        .poll(async () => (await callSecond('GET', `${path}/runs/${runId}`)).data, {
+        .poll(async () => (await callSecondServer('GET', `${path}/runs/${runId}`)).data, {
           timeout: 30_000,
           interval: 100,
         })
@@ -89,8 +89,8 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   });
 
   sampledIt('responds to a pending request while it shuts down, and loses no run', async () => {
-    const data = createDataFolder();
-    const firstServer = await startServer(data);
+    const dataFolder = createDataFolder();
+    const firstServer = await startServer(dataFolder);
     const call = createCaller(firstServer);
     const path = await deploy(call, firstServer.workspaceId);
     const headers = { 'X-API-Key': firstServer.key ?? '', 'X-Run-Id': 'the-run' };
@@ -101,10 +101,10 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     firstServer.process.child.kill('SIGTERM');
     expect((await response).status).toBe(503);
     expect(await firstServer.process.result).toMatchObject({ exitCode: 0 });
-    const secondServer = await startServer(data);
-    const callSecond = createCaller({ url: secondServer.url, key: firstServer.key ?? '' });
+    const secondServer = await startServer(dataFolder);
+    const callSecondServer = createCaller({ url: secondServer.url, key: firstServer.key ?? '' });
     await expect
-      .poll(async () => (await callSecond('GET', `${path}/runs/the-run`)).data.status, {
+      .poll(async () => (await callSecondServer('GET', `${path}/runs/the-run`)).data.status, {
         timeout: 30_000,
         interval: 100,
       })
@@ -112,39 +112,39 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   });
 
   sampledIt('deletes unused images of its data folder', async () => {
-    const data = createDataFolder();
-    const file = await storeUnusedImage(join(data, 'images'));
-    await startServer(data);
+    const dataFolder = createDataFolder();
+    const file = await storeUnusedImage(join(dataFolder, 'images'));
+    await startServer(dataFolder);
     await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(false);
   });
 
   sampledIt('keeps the files of a run after a kill', async () => {
-    const data = createDataFolder();
-    const firstServer = await startServer(data);
+    const dataFolder = createDataFolder();
+    const firstServer = await startServer(dataFolder);
     const path = await deploy(createCaller(firstServer), firstServer.workspaceId, ECHO_WORKFLOW);
     const execution = await createCaller(firstServer)('POST', `${path}/execute`, { input: { doc: FILE } });
     firstServer.process.child.kill('SIGKILL');
     await firstServer.process.result;
 
-    const { url } = await startServer(data);
+    const { url } = await startServer(dataFolder);
     const headers = { 'X-API-Key': firstServer.key ?? '' };
     const response = await fetch(`${url}${path}/runs/${execution.runId}?includeOutput=true`, { headers });
     const { data: run } = (await response.json()) as { data: { files: { downloadPath: string }[] } };
-    const file = await fetch(url + (run.files[0]?.downloadPath ?? ''), { headers });
-    expect(file.headers.get('content-disposition')).toMatch(/^attachment; filename="abc\.txt"/);
-    expect(await file.text()).toBe('abc');
+    const fileResponse = await fetch(url + (run.files[0]?.downloadPath ?? ''), { headers });
+    expect(fileResponse.headers.get('content-disposition')).toMatch(/^attachment; filename="abc\.txt"/);
+    expect(await fileResponse.text()).toBe('abc');
   });
 
   sampledIt('accepts key commands while it runs', async () => {
-    const data = createDataFolder();
-    const { url, workspaceId, key: personalKey } = await startServer(data);
+    const dataFolder = createDataFolder();
+    const { url, workspaceId, key: personalKey } = await startServer(dataFolder);
     const getMetaStatus = async (key: string) =>
       (await fetch(`${url}/api/v2/meta`, { headers: { 'X-API-Key': key } })).status;
     const createResult = await runHeddle([
       'keys',
       'create',
       '--data',
-      data,
+      dataFolder,
       '--workspace',
       workspaceId,
       '--name',
@@ -153,7 +153,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(createResult).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^sk-heddle-\S+\n$/) });
     const key = createResult.stdout.trim();
     expect(await getMetaStatus(key)).toBe(200);
-    const listResult = await runHeddle(['keys', 'list', '--data', data, '--json']);
+    const listResult = await runHeddle(['keys', 'list', '--data', dataFolder, '--json']);
     const { data: keys } = JSON.parse(listResult.stdout) as { data: { id: string; name: string }[] };
     expect(keys.map(({ name }) => name)).toEqual(['first', 'shared']);
     expect(keys[1]).toMatchObject({
@@ -163,13 +163,20 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       revokedAt: null,
     });
     expect(Object.keys(keys[1] ?? {}).filter((name) => name.includes('_'))).toEqual([]);
-    const workspacesResult = await runHeddle(['workspaces', 'list', '--data', data, '--json']);
+    const workspacesResult = await runHeddle(['workspaces', 'list', '--data', dataFolder, '--json']);
     expect(JSON.parse(workspacesResult.stdout)).toEqual({
       data: [{ id: workspaceId, name: 'Default', personalKeys: true }],
     });
-    const workspaceKeyResult = await runHeddle(['keys', 'create', '--data', data, '--workspace', '--json']);
+    const workspaceKeyResult = await runHeddle([
+      'keys',
+      'create',
+      '--data',
+      dataFolder,
+      '--workspace',
+      '--json',
+    ]);
     const { id: workspaceKeyId } = (JSON.parse(workspaceKeyResult.stdout) as { data: { id: string } }).data;
-    const updatedListResult = await runHeddle(['keys', 'list', '--data', data, '--json']);
+    const updatedListResult = await runHeddle(['keys', 'list', '--data', dataFolder, '--json']);
     expect((JSON.parse(updatedListResult.stdout) as { data: object[] }).data.at(-1)).toMatchObject({
       id: workspaceKeyId,
       workspaceId,
@@ -183,7 +190,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
         '--personal-keys',
         state,
         '--data',
-        data,
+        dataFolder,
         ...options,
       ]);
     expect(await setPersonalKeys('off')).toMatchObject({
@@ -200,24 +207,24 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(await getWorkspaceStatus(personalKey)).toBe(200);
     expect(await setPersonalKeys('perhaps')).toMatchObject({ exitCode: 2 });
     const id = keys[1]?.id ?? '';
-    expect(await runHeddle(['keys', 'revoke', id.slice(0, 8), '--data', data])).toMatchObject({
+    expect(await runHeddle(['keys', 'revoke', id.slice(0, 8), '--data', dataFolder])).toMatchObject({
       exitCode: 0,
     });
     expect(await getMetaStatus(key)).toBe(401);
-    expect(await runHeddle(['keys', 'revoke', id, '--data', data])).toMatchObject({ exitCode: 2 });
-    expect(await runHeddle(['keys', 'create', '--data', data, '--workspace', 'none'])).toMatchObject({
+    expect(await runHeddle(['keys', 'revoke', id, '--data', dataFolder])).toMatchObject({ exitCode: 2 });
+    expect(await runHeddle(['keys', 'create', '--data', dataFolder, '--workspace', 'none'])).toMatchObject({
       exitCode: 2,
     });
-    const tableResult = await runHeddle(['keys', 'list', '--data', data]);
+    const tableResult = await runHeddle(['keys', 'list', '--data', dataFolder]);
     expect(tableResult.stdout).toMatch(/shared .* revoked/);
   });
 
   sampledIt(
     'gives its environment values only to the oldest workspace, for deployed workflows and drafts',
     async () => {
-      const data = createDataFolder();
-      const firstServer = await startServer(data, '--env', 'KEY=sk-very-secret');
-      const store = await openServiceStore({ data });
+      const dataFolder = createDataFolder();
+      const firstServer = await startServer(dataFolder, '--env', 'KEY=sk-very-secret');
+      const store = await openServiceStore({ data: dataFolder });
       onTestFinished(() => store.close());
       const { id: userId } = (await store.workspaces.findFirstUser()) ?? { id: '' };
       const otherWorkspaceId = await store.workspaces.createWorkspace('Other', userId);
@@ -246,19 +253,19 @@ describe('heddle serve', { timeout: 120_000 }, () => {
 
   sampledIt('rejects a port in use, and PostgreSQL without a secret', async () => {
     const { url } = await startServer(createDataFolder());
-    const data = createDataFolder();
-    const result = await runHeddle(['serve', '--data', data, '--port', new URL(url).port]);
+    const dataFolder = createDataFolder();
+    const result = await runHeddle(['serve', '--data', dataFolder, '--port', new URL(url).port]);
     expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('Choose another --port') });
     // The first key is created only when it can be shown, so it is not lost.
-    expect(await startServer(data)).toMatchObject({ key: expect.stringMatching(/^sk-heddle-/) });
+    expect(await startServer(dataFolder)).toMatchObject({ key: expect.stringMatching(/^sk-heddle-/) });
     for (const command of [
       ['keys', 'list'],
       ['workspaces', 'list'],
       ['keys', 'revoke', 'x'],
       ['workspaces', 'set', 'x', '--personal-keys', 'on'],
     ]) {
-      const missingResult = await runHeddle([...command, '--data', join(data, 'none')]);
-      expect(missingResult).toMatchObject({
+      const missingFolderResult = await runHeddle([...command, '--data', join(dataFolder, 'none')]);
+      expect(missingFolderResult).toMatchObject({
         exitCode: 2,
         stderr: expect.stringContaining('There is no data folder'),
       });

@@ -2,17 +2,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
-import { runHeddle, startServe } from '../support/heddle.ts';
+import { runHeddle, startHeddleServe } from '../support/heddle.ts';
 import { HOOK_CREDENTIALS, startHookProviders } from '../support/hook-providers.ts';
-import { webhookWorkflow } from '../triggers/webhook-setup.ts';
+import { createWebhookWorkflow } from '../triggers/webhook-setup.ts';
 
 const ORIGIN = 'https://flows.heddle.test';
 
 describe('heddle webhooks and heddle triggers', { timeout: 120_000 }, () => {
   it('list webhooks and deliveries, and replay a delivery', async () => {
     const cwd = createDataFolder();
-    writeFileSync(join(cwd, 'hook.json'), JSON.stringify(webhookWorkflow({})));
-    const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
+    writeFileSync(join(cwd, 'hook.json'), JSON.stringify(createWebhookWorkflow({})));
+    const { url, workspaceId, key } = await startHeddleServe(['--grace', '1'], { cwd });
     const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
     const run = (...args: string[]) => runHeddle(args, { cwd, env });
     expect(await run('webhooks', 'list')).toMatchObject({ exitCode: 0, stderr: 'No webhooks.\n' });
@@ -25,7 +25,10 @@ describe('heddle webhooks and heddle triggers', { timeout: 120_000 }, () => {
       /^WORKFLOW +BLOCK +STATE +SIGNED +HOOK +LAST +URL +REFUSED\nhook +Clock +active +no +- +- +http/,
     );
     const fields = { triggerCredentials: 'c', owner: 'ada', repo: 'loom' };
-    writeFileSync(join(cwd, 'hooked.json'), JSON.stringify(webhookWorkflow(fields, { type: 'github' })));
+    writeFileSync(
+      join(cwd, 'hooked.json'),
+      JSON.stringify(createWebhookWorkflow(fields, { type: 'github' })),
+    );
     const deployResult = await run('deploy', 'hooked.json', '--name', 'hooked');
     expect(deployResult.stderr).toMatch(/^! The webhook of "Clock" could not be created .*--origin/m);
     const hookUrl = /http\S+/.exec(stdout)?.[0] ?? '';
@@ -56,9 +59,9 @@ describe('heddle webhooks and heddle triggers', { timeout: 120_000 }, () => {
     const providers = await startHookProviders();
     onTestFinished(() => providers.close());
     const flowControl = { throttle: { limit: 1, seconds: 3600, excess: 'drop' }, key: 'k' };
-    writeFileSync(join(cwd, 'hook.json'), JSON.stringify(webhookWorkflow({ flowControl })));
+    writeFileSync(join(cwd, 'hook.json'), JSON.stringify(createWebhookWorkflow({ flowControl })));
     const options = ['--origin', ORIGIN, '--service', `github=${providers.services.github}`];
-    const { url, workspaceId, key } = await startServe(['--grace', '1', ...options], { cwd });
+    const { url, workspaceId, key } = await startHeddleServe(['--grace', '1', ...options], { cwd });
     const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
     const run = (...args: string[]) => runHeddle(args, { cwd, env });
     expect(await run('triggers', 'list')).toMatchObject({ exitCode: 0, stderr: 'No triggers.\n' });
@@ -87,10 +90,13 @@ describe('heddle webhooks and heddle triggers', { timeout: 120_000 }, () => {
     const addArgs = ['credentials', 'add', 'Hub', '--provider', 'github'];
     const addResult = await runHeddle(addArgs, { cwd, env, input: HOOK_CREDENTIALS.github });
     const fields = { triggerCredentials: addResult.stdout.trim(), owner: 'ada', repo: 'loom' };
-    writeFileSync(join(cwd, 'hooked.json'), JSON.stringify(webhookWorkflow(fields, { type: 'github' })));
+    writeFileSync(
+      join(cwd, 'hooked.json'),
+      JSON.stringify(createWebhookWorkflow(fields, { type: 'github' })),
+    );
     expect(await run('deploy', 'hooked.json', '--name', 'hooked')).toMatchObject({ exitCode: 0 });
     await expect
       .poll(() => providers.hooks, { timeout: 20_000 })
-      .toMatchObject([{ owner: 'ada/loom', url: expect.stringContaining(prefix) }]);
+      .toMatchObject([{ resource: 'ada/loom', url: expect.stringContaining(prefix) }]);
   });
 });

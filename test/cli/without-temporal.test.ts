@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { install, pack } from '../repo/exports.ts';
-import { repository } from '../repo/sources.ts';
+import { repositoryFolder } from '../repo/sources.ts';
 import { createDataFolder } from '../support/data-folder.ts';
 import { start, workflowFile } from '../support/workflow-file.ts';
 
@@ -12,14 +12,14 @@ describe('the CLI, installed from its tarball without @heddle/temporal', { timeo
 
   beforeAll(() => {
     folder = createDataFolder(afterAll);
-    install([pack(join(repository, 'packages/cli'), folder)], folder);
+    install([pack(join(repositoryFolder, 'packages/cli'), folder)], folder);
     mkdirSync(join(folder, 'node_modules/@heddle'));
     for (const name of ['core', 'sandbox', 'engine', 'blocks', 'api'])
-      symlinkSync(join(repository, 'packages', name), join(folder, 'node_modules/@heddle', name));
+      symlinkSync(join(repositoryFolder, 'packages', name), join(folder, 'node_modules/@heddle', name));
     writeFileSync(join(folder, 'flow.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
   }, 120_000);
 
-  const heddle = (...args: string[]) => {
+  const runHeddle = (...args: string[]) => {
     const bin = join(folder, 'node_modules/heddle/bin/heddle.js');
     const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
       cwd: folder,
@@ -37,9 +37,9 @@ describe('the CLI, installed from its tarball without @heddle/temporal', { timeo
   });
 
   it('checks and runs workflows, and lists runs', () => {
-    expect(heddle('check', 'flow.json')).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(heddle('run', 'flow.json')).toMatchObject({ exitCode: 0 });
-    expect(heddle('runs', 'list')).toMatchObject({
+    expect(runHeddle('check', 'flow.json')).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(runHeddle('run', 'flow.json')).toMatchObject({ exitCode: 0 });
+    expect(runHeddle('runs', 'list')).toMatchObject({
       exitCode: 0,
       stdout: expect.stringContaining('completed'),
     });
@@ -48,7 +48,7 @@ describe('the CLI, installed from its tarball without @heddle/temporal', { timeo
   it.each([['worker'], ['dev'], ['run', 'flow.json', '--runtime', 'temporal']])(
     'says how to install @heddle/temporal: %s',
     (...args) => {
-      const { exitCode, stdout, stderr } = heddle(...args);
+      const { exitCode, stdout, stderr } = runHeddle(...args);
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
       expect(stderr).toContain('Temporal needs the package @heddle/temporal, which is not installed.');
       expect(stderr).toMatch(/npm install @heddle\/temporal@\d/);

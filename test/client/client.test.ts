@@ -4,9 +4,9 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { draftOf } from '../support/api.ts';
 import { ECHO_WORKFLOW, FILE, FILE_BASE64 } from '../support/api-files.ts';
-import { APPROVAL, GREETING_WORKFLOW } from '../support/api-workflows.ts';
+import { APPROVAL_WORKFLOW, GREETING_WORKFLOW } from '../support/api-workflows.ts';
 import { createDataFolder } from '../support/data-folder.ts';
-import { startServe } from '../support/heddle.ts';
+import { startHeddleServe } from '../support/heddle.ts';
 import type { RunningServer } from '../support/heddle.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import type { paths } from './fixtures/api.d.ts';
@@ -28,7 +28,7 @@ function startServerBeforeAll(createStore: CreateStore): void {
   const cleanups: (() => void)[] = [];
   const registerCleanup = (stop: () => void): void => void cleanups.unshift(stop);
   beforeAll(async () => {
-    server = await startServe(await createStore(registerCleanup), { env: SECRET_ENV, registerCleanup });
+    server = await startHeddleServe(await createStore(registerCleanup), { env: SECRET_ENV, registerCleanup });
     client = createClient<paths>({ baseUrl: server.url, headers: { 'X-API-Key': server.key } });
   });
   afterAll(() => cleanups.forEach((stop) => stop()));
@@ -50,8 +50,8 @@ async function deploy(exportedWorkflow: Json, name: string): Promise<string> {
   const body = draftOf(exportedWorkflow) as never;
   const putResponse = await client.PUT('/api/v2/workflows/{workflowId}/state', { params, body });
   expect(putResponse.data?.data).toMatchObject({ id: workflowId, dryRun: false });
-  const deployment = await client.POST('/api/v2/workflows/{workflowId}/deploy', { params, body: {} });
-  expect(deployment.data?.data).toMatchObject({ isDeployed: true, version: 1 });
+  const deployResponse = await client.POST('/api/v2/workflows/{workflowId}/deploy', { params, body: {} });
+  expect(deployResponse.data?.data).toMatchObject({ isDeployed: true, version: 1 });
   return workflowId;
 }
 
@@ -82,12 +82,12 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
     it('creates, deploys and runs a workflow, and reads its runs and versions', async () => {
       const workflowId = await deploy(GREETING_WORKFLOW, 'Greeting');
       const path = { workflowId };
-      const execution = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+      const executeResponse = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path },
         body: { input: { name: 'Ada' }, selectedOutputs: ['Reply.data.hello'] },
       });
-      expect(execution.response.status).toBe(200);
-      const result = objectOf(execution.data).data;
+      expect(executeResponse.response.status).toBe(200);
+      const result = objectOf(executeResponse.data).data;
       if (!('status' in result)) throw new Error('The response to a synchronous execution has no status.');
       expect(result).toMatchObject({ status: 'completed', blockOutputs: { 'Reply.data.hello': 'Ada' } });
       const { runId } = result;
@@ -95,31 +95,33 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
         params: { path: { workflowId, runId }, query: { includeOutput: true } },
       });
       expect(readResponse.data?.data).toMatchObject({ runId, output: { data: { hello: 'Ada' } } });
-      const list = await client.GET('/api/v2/workflows/{workflowId}/runs', {
+      const listResponse = await client.GET('/api/v2/workflows/{workflowId}/runs', {
         params: { path, query: { status: 'completed', limit: 10 } },
       });
-      expect(list.data?.data.map((run) => run.runId)).toEqual([runId]);
-      expect(list.data?.nextCursor).toBeNull();
-      const versions = await client.GET('/api/v2/workflows/{workflowId}/versions', { params: { path } });
-      expect(versions.data?.data).toMatchObject([{ version: 1, isActive: true }]);
+      expect(listResponse.data?.data.map((run) => run.runId)).toEqual([runId]);
+      expect(listResponse.data?.nextCursor).toBeNull();
+      const versionsResponse = await client.GET('/api/v2/workflows/{workflowId}/versions', {
+        params: { path },
+      });
+      expect(versionsResponse.data?.data).toMatchObject([{ version: 1, isActive: true }]);
     });
 
     it('sends files, and lists and downloads the files of the output', async () => {
       const workflowId = await deploy(ECHO_WORKFLOW, 'Echo');
-      const execution = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+      const executeResponse = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path: { workflowId } },
         body: { input: { doc: [FILE] }, includeFileBase64: false },
       });
-      const { runId } = objectOf(execution.data).data;
-      const run = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
+      const { runId } = objectOf(executeResponse.data).data;
+      const runResponse = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
         params: { path: { workflowId, runId }, query: { includeOutput: true, includeFileBase64: true } },
       });
-      const [file] = run.data?.data.files ?? [];
+      const [file] = runResponse.data?.data.files ?? [];
       expect(file).toMatchObject({ name: 'abc.txt', base64: FILE_BASE64 });
       const path = { workflowId, runId, fileId: file?.id ?? '' };
       const fileRoute = '/api/v2/workflows/{workflowId}/runs/{runId}/files/{fileId}';
-      const bytes = await client.GET(fileRoute, { params: { path }, parseAs: 'text' });
-      expect(bytes.data).toBe('abc');
+      const fileResponse = await client.GET(fileRoute, { params: { path }, parseAs: 'text' });
+      expect(fileResponse.data).toBe('abc');
       const missingFileResponse = await client.GET(fileRoute, {
         params: { path: { ...path, fileId: 'none' } },
       });
@@ -127,7 +129,7 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
     });
 
     it('starts and resumes asynchronous runs', async () => {
-      const workflowId = await deploy(APPROVAL, 'Approval');
+      const workflowId = await deploy(APPROVAL_WORKFLOW, 'Approval');
       const startResponse = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path: { workflowId } },
         body: { async: true },
@@ -150,11 +152,11 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
       const { workspaceId } = server;
       const workflowId = await deploy(GREETING_WORKFLOW, 'Moved');
       const params = { path: { workflowId } };
-      const execution = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+      const executeResponse = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params,
         body: { input: { name: 'Ada' } },
       });
-      const { runId } = objectOf(execution.data).data;
+      const { runId } = objectOf(executeResponse.data).data;
       const listLogs = () =>
         client.GET('/api/v2/logs', { params: { query: { workspaceId, workflowIds: workflowId } } });
       await expect
@@ -165,11 +167,11 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
         body: { workspaceId, workflow: withMetadata(exportResponse.data!.data) },
       });
       expect(importResponse.data?.data).toMatchObject({ workspaceId });
-      const state = await client.GET('/api/v2/workflows/{workflowId}/state', {
+      const stateResponse = await client.GET('/api/v2/workflows/{workflowId}/state', {
         params: { path: { workflowId: importResponse.data!.data.id } },
       });
       const keys = ['blocks', 'edges', 'loops', 'parallels', 'variables'];
-      expect(Object.keys(state.data?.data ?? {}).sort()).toEqual(keys);
+      expect(Object.keys(stateResponse.data?.data ?? {}).sort()).toEqual(keys);
     });
 
     it('stores secrets without their values, and lists workspaces, blocks and tools', async () => {
@@ -183,16 +185,16 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
       const listResponse = await client.GET('/api/v2/secrets', { params: { query } });
       expect(listResponse.data?.data).toMatchObject([{ name: 'LOOM' }]);
       expect(JSON.stringify(listResponse.data)).not.toContain('warp-and-weft');
-      const workspaces = await client.GET('/api/v2/workspaces', {});
-      expect(workspaces.data?.data.map(({ id }) => id)).toEqual([workspaceId]);
-      const blocks = await client.GET('/api/v2/blocks', {
+      const workspacesResponse = await client.GET('/api/v2/workspaces', {});
+      expect(workspacesResponse.data?.data.map(({ id }) => id)).toEqual([workspaceId]);
+      const blocksResponse = await client.GET('/api/v2/blocks', {
         params: { query: { workspaceId, search: 'agent' } },
       });
-      expect(blocks.data?.data).not.toEqual([]);
-      const tools = await client.GET('/api/v2/tools', {
+      expect(blocksResponse.data?.data).not.toEqual([]);
+      const toolsResponse = await client.GET('/api/v2/tools', {
         params: { query: { ...query, search: 'slack_message_reader' } },
       });
-      expect(tools.data?.data).toMatchObject([{ id: 'slack_message_reader' }]);
+      expect(toolsResponse.data?.data).toMatchObject([{ id: 'slack_message_reader' }]);
     });
 
     it('receives errors with the declared error body', async () => {

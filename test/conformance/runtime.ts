@@ -3,7 +3,7 @@ import { describeReruns } from './runtime/rerun.ts';
 import { describeRerunsInContainers } from './runtime/rerun-in-container.ts';
 import { describeApi } from './runtime/api.ts';
 import { describeBodies } from './runtime/bodies.ts';
-import { describeContinuedAttempts } from './runtime/continued.ts';
+import { describeContinuedAttempts } from './runtime/continued-attempts.ts';
 import { describeCodeTools } from './runtime/code-tools.ts';
 import { describeChildren } from './runtime/children.ts';
 import { describeData } from './runtime/data.ts';
@@ -34,7 +34,7 @@ interface Durability {
   /** True if runs survive the close of an engine. */
   durable: boolean;
   /** True if runs continue on any worker, without the engine that started them. */
-  shared?: boolean;
+  continuesOnAnyWorker?: boolean;
   /** Share of the groups of restart tests that a quick run executes. Default: 1. */
   restartShare?: number;
 }
@@ -101,12 +101,12 @@ export function describeGraphs(name: string, makeRuntime: MakeRuntime, share = 1
 export function describeServices(
   name: string,
   makeRuntime: MakeRuntime,
-  { durable, shared = false, restartShare = 1, share = 1 }: Durability & { share?: number },
+  { durable, continuesOnAnyWorker = false, restartShare = 1, share = 1 }: Durability & { share?: number },
 ): void {
   describe(`runtime: ${name}`, () => {
     for (const describeGroup of sampleGroups(SERVICE_GROUPS, name, share)) describeGroup(makeRuntime);
     if (durable)
-      describeRestart(makeRuntime, shared, (groups) =>
+      describeRestart(makeRuntime, continuesOnAnyWorker, (groups) =>
         sampleGroups(groups, `restarts of ${name}`, restartShare),
       );
   });

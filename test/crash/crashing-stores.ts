@@ -1,27 +1,28 @@
 import type { TailableRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
 
 /** Thrown by writes after the simulated crash. */
-export class Crash extends Error {}
+export class CrashError extends Error {}
 
 /**
  * Returns stores that accept `maxWrites` writes to journals and steps, including creations of runs. Later writes of
- * runs, values and conversations throw Crash, as if the process had died.
+ * runs, values and conversations throw CrashError, as if the process had died.
  */
 export function createCrashingStores(stores: Stores, maxWrites: number): Stores & { writeCount(): number } {
   let writeCount = 0;
   const writeJournal = <T>(write: () => T): T => {
-    if (writeCount >= maxWrites) throw new Crash('The process died here.');
+    if (writeCount >= maxWrites) throw new CrashError('The process died here.');
     writeCount += 1;
     return write();
   };
   const writeOther = <T>(write: () => T): T => {
-    if (writeCount >= maxWrites) throw new Crash('The process died here.');
+    if (writeCount >= maxWrites) throw new CrashError('The process died here.');
     return write();
   };
   const { runs, values, definitions, changes, conversations, liveEvents, spending, rates, control } = stores;
   const crashingRuns: TailableRunStore = {
     create: async (header, firstEntry, record) => writeJournal(() => runs.create(header, firstEntry, record)),
-    append: async (runId, entries, saved) => writeJournal(() => runs.append(runId, entries, saved)),
+    append: async (runId, entries, recordWithLogs) =>
+      writeJournal(() => runs.append(runId, entries, recordWithLogs)),
     upsert: async (runId, entries) => writeJournal(() => runs.upsert(runId, entries)),
     saveRecord: async (record, logs) => writeOther(() => runs.saveRecord(record, logs)),
     truncate: async (record, logs) => writeOther(() => runs.truncate(record, logs)),

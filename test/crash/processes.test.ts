@@ -15,17 +15,17 @@ const STEP_PROGRAM = fileURLToPath(new URL('step-program.ts', import.meta.url));
 
 /**
  * Runs the program and returns the lines that it printed. Kills the program with SIGKILL `afterMs` milliseconds after
- * it has printed `place`. The program blocks at `place`, unless `blocksAtPlace` is false.
+ * it has printed `checkpoint`. The program blocks at `checkpoint`, unless `blocksAtCheckpoint` is false.
  */
 async function runProgram(
   folder: string,
-  kill?: { place: string; blocksAtPlace?: boolean; afterMs?: number },
+  kill?: { checkpoint: string; blocksAtCheckpoint?: boolean; afterMs?: number },
   program = RUN_PROGRAM,
 ): Promise<string[]> {
-  const stopPlace = kill?.blocksAtPlace === false ? '' : (kill?.place ?? '');
+  const stopCheckpoint = kill?.blocksAtCheckpoint === false ? '' : (kill?.checkpoint ?? '');
   const child = spawn(
     process.execPath,
-    ['--conditions=@heddle/source', program, join(folder, 'data'), join(folder, 'effects'), stopPlace],
+    ['--conditions=@heddle/source', program, join(folder, 'data'), join(folder, 'effects'), stopCheckpoint],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -35,7 +35,7 @@ async function runProgram(
   const lines: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     lines.push(line);
-    if (line !== kill?.place) continue;
+    if (line !== kill?.checkpoint) continue;
     if (kill.afterMs) await delay(kill.afterMs);
     child.kill('SIGKILL');
   }
@@ -66,16 +66,16 @@ const EXPECTED_LOGS = [
 
 /** Outputs of the blocks by iteration, including the answer to the pause. */
 const EXPECTED_RESULTS = [0, 1, 2].map((n) => [
-  { by: 'E' },
-  { by: 'G' },
+  { blockName: 'E' },
+  { blockName: 'G' },
   { submission: { n } },
-  { by: 'F', answer: n },
+  { blockName: 'F', answer: n },
 ]);
 
 /**
  * Expects the result of an uninterrupted run, and that only the effects with the keys `repeatedKeys` ran a second time.
  */
-async function expectComplete(folder: string, repeatedKeys: readonly string[]): Promise<void> {
+async function expectCompletedRun(folder: string, repeatedKeys: readonly string[]): Promise<void> {
   const client = openFolderClient(join(folder, 'data'));
   onTestFinished(() => client.close());
   expect(await client.getRun(RUN_ID)).toMatchObject({
@@ -95,7 +95,7 @@ async function expectComplete(folder: string, repeatedKeys: readonly string[]): 
 }
 
 describe('a process that is killed with SIGKILL', () => {
-  const KILL_CASES: [title: string, place: string, repeatedKeys: string[]][] = [
+  const KILL_CASES: [title: string, checkpoint: string, repeatedKeys: string[]][] = [
     ['while an effect runs', 'E.0', [`${RUN_ID}/E/0`]],
     ['while an effect of a later iteration runs', 'E.2', [`${RUN_ID}/E/2`]],
     ['immediately after an effect is recorded', 'G.1', [`${RUN_ID}/G/1`]],
@@ -105,41 +105,42 @@ describe('a process that is killed with SIGKILL', () => {
     ['in the last block', 'Z.', [`${RUN_ID}/Z`]],
   ];
 
-  it.each(sample(KILL_CASES, 3, 'places to kill a process at'))(
+  it.each(sample(KILL_CASES, 3, 'checkpoints at which a process is killed'))(
     '%s (%s): the next process completes its run, and repeats only an effect that was running',
-    async (_title, place, repeatedKeys) => {
+    async (_title, checkpoint, repeatedKeys) => {
       const folder = createDataFolder();
-      const firstLines = await runProgram(folder, { place });
-      expect(firstLines.at(-1)).toBe(place);
+      const firstLines = await runProgram(folder, { checkpoint });
+      expect(firstLines.at(-1)).toBe(checkpoint);
       const secondLines = await runProgram(folder);
       expect(secondLines.at(-1)).toBe('ended');
-      await expectComplete(folder, repeatedKeys);
+      await expectCompletedRun(folder, repeatedKeys);
     },
   );
 
-  it.each(sample([0, 1, 2, 4], 2, 'moments of a resume'))(
+  it.each(sample([0, 1, 2, 4], 2, 'times at which a process is killed during a resume'))(
     'during a resume (%i ms after it began): the next process completes its run',
     async (afterMs) => {
       const folder = createDataFolder();
-      await runProgram(folder, { place: 'resuming.1', blocksAtPlace: false, afterMs });
+      await runProgram(folder, { checkpoint: 'resuming.1', blocksAtCheckpoint: false, afterMs });
       await runProgram(folder);
       const repeatedKeys = [...countEffects(folder)].filter(([, count]) => count > 1).map(([key]) => key);
       // The signal may arrive while the effect F.1 runs, or before or after it.
       expect(repeatedKeys.length).toBeLessThanOrEqual(1);
-      await expectComplete(folder, repeatedKeys);
+      await expectCompletedRun(folder, repeatedKeys);
     },
   );
 
   it('repeatedly, at effects and pauses of every iteration: the last process completes the run', async () => {
     const folder = createDataFolder();
-    const places = [0, 1, 2].flatMap((iteration) => [
+    const checkpoints = [0, 1, 2].flatMap((iteration) => [
       `E.${iteration}`,
       `paused.${iteration}`,
       `F.${iteration}`,
     ]);
-    for (const place of places) expect((await runProgram(folder, { place })).at(-1)).toBe(place);
+    for (const checkpoint of checkpoints)
+      expect((await runProgram(folder, { checkpoint })).at(-1)).toBe(checkpoint);
     await runProgram(folder);
-    await expectComplete(
+    await expectCompletedRun(
       folder,
       [0, 1, 2].flatMap((iteration) => [`${RUN_ID}/E/${iteration}`, `${RUN_ID}/F/${iteration}`]),
     );
@@ -152,9 +153,9 @@ describe('a process that is killed with SIGKILL during a step of a block', () =>
     ['that is not idempotent', '3', ['done', 'done', 'unknown', 'done', 'done'], []],
   ])(
     '%s: the next process continues without repeating finished steps',
-    async (_title, stopPlace, steps, repeatedKeys) => {
+    async (_title, stopKey, steps, repeatedKeys) => {
       const folder = createDataFolder();
-      expect((await runProgram(folder, { place: stopPlace }, STEP_PROGRAM)).at(-1)).toBe(stopPlace);
+      expect((await runProgram(folder, { checkpoint: stopKey }, STEP_PROGRAM)).at(-1)).toBe(stopKey);
       const secondLines = await runProgram(folder, undefined, STEP_PROGRAM);
       expect(JSON.parse(secondLines.at(-1) ?? '')).toEqual({ steps });
       const counts = countEffects(folder);

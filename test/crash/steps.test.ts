@@ -6,7 +6,7 @@ import { readOutcomeCases } from '../conformance/outcomes/cases.ts';
 import type { OutcomeCase } from '../conformance/outcomes/cases.ts';
 import { sample, sampledSteps } from '../support/scale.ts';
 import { block, condition, loop, parallel, workflow } from '../support/workflow.ts';
-import { closeSandbox, runStopped } from './stopped-runs.ts';
+import { closeSandbox, runWithStop } from './stopped-runs.ts';
 import type { WorkflowUnderTest } from './stopped-runs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'heddle-steps-'));
@@ -26,7 +26,7 @@ const WORKFLOWS: { [title: string]: WorkflowUnderTest } = {
         step('A', { n: 1 }),
         condition('C', { yes: '<a.n> == 1', no: '' }),
         step('B', { fail: true }),
-        step('H', { why: '<b.error>' }),
+        step('H', { reason: '<b.error>' }),
         step('N'),
       ],
       ['Start -> A -> C', 'C:yes -> B', 'B:error -> H', 'C:no -> N'],
@@ -47,7 +47,7 @@ const WORKFLOWS: { [title: string]: WorkflowUnderTest } = {
         loop(
           'L',
           { loopType: 'for', count: 2 },
-          step('A', { at: '<loop.index>' }),
+          step('A', { iteration: '<loop.index>' }),
           humanBlock('H'),
           block('T', 'wait', { timeValue: '5', timeUnit: 'seconds' }),
           step('B', { n: '<h.n>', before: '<b.n>' }),
@@ -63,7 +63,7 @@ const WORKFLOWS: { [title: string]: WorkflowUnderTest } = {
         parallel(
           'P',
           { parallelType: 'collection', collection: '["x", "y", "z"]', batchSize: 2 },
-          loop('L', { loopType: 'for', count: 2 }, step('A', { of: '<parallel.currentItem>' })),
+          loop('L', { loopType: 'for', count: 2 }, step('A', { item: '<parallel.currentItem>' })),
           step('B', { results: '<l.results>' }),
         ),
         step('S'),
@@ -114,13 +114,13 @@ const stopRange = sampledSteps(4, 'journal writes after which a run is stopped')
  * Returns the number of journal writes of the uninterrupted run.
  */
 async function stopAfterEachWrite(workflowUnderTest: WorkflowUnderTest): Promise<number> {
-  const uninterruptedRun = await runStopped(workflowUnderTest, createFolderPath(), Number.POSITIVE_INFINITY);
+  const uninterruptedRun = await runWithStop(workflowUnderTest, createFolderPath(), Number.POSITIVE_INFINITY);
   for (
     let maxWrites = stopRange.firstStep - 1;
     maxWrites < uninterruptedRun.writeCount;
     maxWrites += stopRange.stride
   ) {
-    const stoppedRun = await runStopped(workflowUnderTest, createFolderPath(), maxWrites);
+    const stoppedRun = await runWithStop(workflowUnderTest, createFolderPath(), maxWrites);
     const { result } = uninterruptedRun;
     expect(stoppedRun, `stopped after ${maxWrites} writes`).toMatchObject({
       result,

@@ -11,7 +11,7 @@ import { createRegistry } from '../../packages/engine/src/executors/registry.ts'
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 import { TestClock } from '../support/test-clock.ts';
-import { Crash, createCrashingStores } from './crashing-stores.ts';
+import { CrashError, createCrashingStores } from './crashing-stores.ts';
 
 const RUN_ID = 'stopped-run';
 /** One sandbox for all engines: starting its processes would take longer than the runs. */
@@ -58,40 +58,42 @@ export interface StoppedRun {
  * Runs `workflowUnderTest` in the data folder, stops it after `maxWrites` journal writes, and continues it in another
  * engine.
  */
-export async function runStopped(
+export async function runWithStop(
   workflowUnderTest: WorkflowUnderTest,
-  data: string,
+  dataFolder: string,
   maxWrites: number,
 ): Promise<StoppedRun> {
   const clock = new TestClock(1000);
-  const stores = createCrashingStores(openStores({ data, clock }), maxWrites);
+  const stores = createCrashingStores(openStores({ data: dataFolder, clock }), maxWrites);
   const executionsBeforeStop: string[] = [];
-  const firstEngine = await openEngine(workflowUnderTest, stores, clock, (place) =>
-    executionsBeforeStop.push(place),
+  const firstEngine = await openEngine(workflowUnderTest, stores, clock, (execution) =>
+    executionsBeforeStop.push(execution),
   );
-  const uninterruptedResult = await finish(firstEngine, workflowUnderTest, clock).catch((error: unknown) => {
-    if (error instanceof Crash) return undefined;
-    throw error;
-  });
+  const uninterruptedResult = await finishRun(firstEngine, workflowUnderTest, clock).catch(
+    (error: unknown) => {
+      if (error instanceof CrashError) return undefined;
+      throw error;
+    },
+  );
   await firstEngine.close({ graceMs: 0 });
   const writeCount = stores.writeCount();
   // A crashed engine leaves its isolate behind. The next engine must not reuse it.
   codeService.release(RUN_ID);
   if (uninterruptedResult) return { result: uninterruptedResult, repeated: [], unrequested: [], writeCount };
-  const reopenedStores = openStores({ data, clock });
-  const runIds = new Set(executionsBeforeStop.map((place) => place.split(' ')[0] ?? ''));
-  const { finished, requested } = await readJournals(reopenedStores, runIds);
+  const reopenedStores = openStores({ data: dataFolder, clock });
+  const runIds = new Set(executionsBeforeStop.map((execution) => execution.split(' ')[0] ?? ''));
+  const { finished, requested } = await readExecutions(reopenedStores, runIds);
   const executionsAfterStop: string[] = [];
-  const secondEngine = await openEngine(workflowUnderTest, reopenedStores, clock, (place) =>
-    executionsAfterStop.push(place),
+  const secondEngine = await openEngine(workflowUnderTest, reopenedStores, clock, (execution) =>
+    executionsAfterStop.push(execution),
   );
-  const result = await finish(secondEngine, workflowUnderTest, clock);
+  const result = await finishRun(secondEngine, workflowUnderTest, clock);
   await secondEngine.close({ graceMs: 0 });
   for (const runId of runIds) codeService.release(runId);
   return {
     result,
-    repeated: executionsAfterStop.filter((place) => finished.has(place)),
-    unrequested: executionsBeforeStop.filter((place) => !requested.has(place)),
+    repeated: executionsAfterStop.filter((execution) => finished.has(execution)),
+    unrequested: executionsBeforeStop.filter((execution) => !requested.has(execution)),
     writeCount,
   };
 }
@@ -100,7 +102,7 @@ async function openEngine(
   workflowUnderTest: WorkflowUnderTest,
   stores: Parameters<typeof createEngineOn>[0],
   clock: TestClock,
-  onStart: (place: string) => void,
+  onStart: (execution: string) => void,
 ): Promise<Engine> {
   const registry = createRegistry(builtInExecutors, [stepExecutor(onStart), callsExecutor as BlockExecutor]);
   const options = {
@@ -112,12 +114,12 @@ async function openEngine(
 }
 
 /** Returns the executor of the type `step`: an effect that outputs its fields after one iteration of the event loop. */
-function stepExecutor(onStart: (place: string) => void): BlockExecutor {
+function stepExecutor(onStart: (execution: string) => void): BlockExecutor {
   return {
     types: ['step'],
     class: 'effect',
     async execute(context): Promise<BlockResult> {
-      onStart(placeOf(context.runId, { block: context.block.id, scope: context.scope }));
+      onStart(executionKey(context.runId, { block: context.block.id, scope: context.scope }));
       const fields = context.fields();
       await new Promise(setImmediate);
       if (fields['fail'] === true || fields['fail'] === context.attempt)
@@ -137,13 +139,13 @@ const callsExecutor: BlockExecutor<ExecutorServices> = {
         idempotent: true,
       });
     const otherStep = step('other', async () => 'other', { idempotent: true });
-    const both = await Promise.all([call('one', otherStep), call('two', otherStep)]);
-    return { output: { both, last: await call('three', Promise.resolve()) } };
+    const concurrentResults = await Promise.all([call('one', otherStep), call('two', otherStep)]);
+    return { output: { concurrentResults, last: await call('three', Promise.resolve()) } };
   },
 };
 
 /** Starts or continues the run until it ends. Answers every pause and advances the clock. */
-async function finish(
+async function finishRun(
   engine: Engine,
   workflowUnderTest: WorkflowUnderTest,
   clock: TestClock,
@@ -151,14 +153,14 @@ async function finish(
   for (const child of workflowUnderTest.children ?? []) await engine.deploy(child);
   const resultPromise = runToEnd(engine, workflowUnderTest);
   let isSettled = false;
-  const settled = resultPromise.then(
+  const settledPromise = resultPromise.then(
     () => (isSettled = true),
     () => (isSettled = true),
   );
   for (let round = 1; !isSettled; round++) {
     // A busy loop would take CPU time from the sandbox for which the run waits.
     const isAdvancing = round % 20 === 0;
-    await Promise.race([settled, isAdvancing ? delay(1) : new Promise(setImmediate)]);
+    await Promise.race([settledPromise, isAdvancing ? delay(1) : new Promise(setImmediate)]);
     // Advancing by 0 fires the timers that are already due, such as those from before the stop.
     clock.advance(isAdvancing ? 500 : 0);
   }
@@ -207,7 +209,10 @@ interface Executions {
 }
 
 /** Returns the executions in the journals of the runs. */
-async function readJournals({ runs, definitions }: Stores, runIds: ReadonlySet<string>): Promise<Executions> {
+async function readExecutions(
+  { runs, definitions }: Stores,
+  runIds: ReadonlySet<string>,
+): Promise<Executions> {
   const finished = new Set<string>();
   const requested = new Set<string>();
   for (const runId of runIds) {
@@ -216,15 +221,15 @@ async function readJournals({ runs, definitions }: Stores, runIds: ReadonlySet<s
     const replica = new Replica(runId, readPlan((await definitions.plan(header.planHash)) ?? null));
     for (const entry of await runs.journal(runId)) {
       replica.apply(entry);
-      if (entry.type === 'completed') finished.add(placeOf(runId, entry));
-      if (entry.type === 'completed' || entry.type === 'failed') requested.add(placeOf(runId, entry));
+      if (entry.type === 'completed') finished.add(executionKey(runId, entry));
+      if (entry.type === 'completed' || entry.type === 'failed') requested.add(executionKey(runId, entry));
     }
     for (const command of replica.pendingCommands())
-      if (command.type === 'run') requested.add(placeOf(runId, replica.index.placeOf(command.at)));
+      if (command.type === 'run') requested.add(executionKey(runId, replica.index.placeOf(command.at)));
   }
   return { finished, requested };
 }
 
-function placeOf(runId: string, { block, scope }: { block: string; scope: readonly number[] }): string {
+function executionKey(runId: string, { block, scope }: { block: string; scope: readonly number[] }): string {
   return `${runId} ${[block, ...scope].join('.')}`;
 }

@@ -1,5 +1,5 @@
 import { createEngine } from '@heddle/engine';
-import { keysInText, openServiceStore, Sealer } from '@heddle/service';
+import { parseKeys, openServiceStore, Sealer } from '@heddle/service';
 import { storeCredential, storedCredentials } from '@heddle/service/credentials';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
   async function setUp() {
     const secret = 'x'.repeat(32);
     const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
-    const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
+    const sealer = new Sealer(parseKeys(Buffer.alloc(32, 1).toString('base64')));
     const engine = await createEngine(tenantOptionsOf(store));
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
     const api = await createTestApi({ engine, store, sealer, now: () => nowMs });
@@ -47,16 +47,16 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
         await store.workspaces.setMember(workspaceId, userId, role);
         return (await store.keys.create({ userId }, 'member')).key;
       },
-      add: (body: object = {}, key = api.key) => {
+      createCredential: (body: object = {}, key = api.key) => {
         nowMs += 1000;
         const defaults = { workspaceId, type: 'service_account', providerId: 'shop', credentials: KEY_JSON };
         return api.call<Credential>('POST', '/api/v2/credentials', { body: { ...defaults, ...body }, key });
       },
-      change: (id: string, body: object, key = api.key) =>
+      updateCredential: (id: string, body: object, key = api.key) =>
         api.call<Credential>('PATCH', pathOf(id), { body, key }),
       listNames: async (query: object = {}, key = api.key) => {
-        const search = new URLSearchParams({ workspaceId, ...query }).toString();
-        const { data } = await api.call<Credential[]>('GET', `/api/v2/credentials?${search}`, { key });
+        const queryString = new URLSearchParams({ workspaceId, ...query }).toString();
+        const { data } = await api.call<Credential[]>('GET', `/api/v2/credentials?${queryString}`, { key });
         return data.map(({ displayName }) => displayName);
       },
     };
@@ -64,7 +64,7 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
 
   it('are stored, renamed, replaced, listed and deleted, and no response has a secret', async () => {
     const api = await setUp();
-    const createResponse = await api.add({ description: 'of the shop' });
+    const createResponse = await api.createCredential({ description: 'of the shop' });
     expect(createResponse.status).toBe(201);
     expect(createResponse.data).toEqual({
       id: createResponse.data.id,
@@ -80,10 +80,10 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
     });
     const { id } = createResponse.data;
     expect(await api.readSecret(id)).toBe(KEY);
-    const renameResponse = await api.change(id, { displayName: 'Orders', description: null });
+    const renameResponse = await api.updateCredential(id, { displayName: 'Orders', description: null });
     expect(renameResponse.data).toMatchObject({ displayName: 'Orders', description: null });
     expect(await api.readSecret(id)).toBe(KEY);
-    const replaceResponse = await api.change(id, { apiToken: 'sk-another-key' });
+    const replaceResponse = await api.updateCredential(id, { apiToken: 'sk-another-key' });
     expect(await api.readSecret(id)).toBe('sk-another-key');
     const listResponse = await api.call('GET', `/api/v2/credentials?workspaceId=${api.workspaceId}`);
     const deleteResponse = await api.call('DELETE', api.pathOf(id));
@@ -104,20 +104,22 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
   it('can be the JSON of a service account with a private key', async () => {
     const api = await setUp();
     const accountJson = '{"private_key": "of the robot"}';
-    const { data } = await api.add({ credentials: accountJson });
+    const { data } = await api.createCredential({ credentials: accountJson });
     expect(await api.readSecret(data.id)).toBe(accountJson);
-    expect((await api.change(data.id, { apiToken: KEY })).status).toBe(400);
-    expect((await api.change(data.id, { serviceAccountJson: '{"private_key": 1}' })).status).toBe(200);
+    expect((await api.updateCredential(data.id, { apiToken: KEY })).status).toBe(400);
+    expect((await api.updateCredential(data.id, { serviceAccountJson: '{"private_key": 1}' })).status).toBe(
+      200,
+    );
     expect(await api.readSecret(data.id)).toBe('{"private_key": 1}');
   });
 
   it('cannot have the name or the id of another credential', async () => {
     const api = await setUp();
-    await api.add({ id: 'first', displayName: 'First' });
-    await api.add({ id: 'second', displayName: 'Second' });
-    expect((await api.add({ id: 'first', displayName: 'Other' })).status).toBe(409);
-    expect((await api.add({ displayName: 'First' })).status).toBe(409);
-    expect((await api.change('second', { displayName: 'First' })).status).toBe(409);
+    await api.createCredential({ id: 'first', displayName: 'First' });
+    await api.createCredential({ id: 'second', displayName: 'Second' });
+    expect((await api.createCredential({ id: 'first', displayName: 'Other' })).status).toBe(409);
+    expect((await api.createCredential({ displayName: 'First' })).status).toBe(409);
+    expect((await api.updateCredential('second', { displayName: 'First' })).status).toBe(409);
     expect(await api.readSecret('first')).toBe(KEY);
   });
 
@@ -129,43 +131,49 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
       await api.createMemberKey('write'),
       await api.createMemberKey('admin'),
     ];
-    expect((await api.add({}, readerKey)).status).toBe(403);
-    const { data } = await api.add({ displayName: 'Mine' }, writerKey);
+    expect((await api.createCredential({}, readerKey)).status).toBe(403);
+    const { data } = await api.createCredential({ displayName: 'Mine' }, writerKey);
     for (const key of [readerKey, otherWriterKey]) {
       for (const response of [
-        await api.change(data.id, { displayName: 'Theirs' }, key),
+        await api.updateCredential(data.id, { displayName: 'Theirs' }, key),
         await api.call('DELETE', api.pathOf(data.id), { key }),
       ]) {
         expect(response.status).toBe(403);
         expect(errorIn(response.body).details?.code).toBe('CREDENTIAL_ADMIN_ACCESS_REQUIRED');
       }
-      const list = await api.call<Credential[]>('GET', `/api/v2/credentials?workspaceId=${api.workspaceId}`, {
-        key,
-      });
-      expect(list.data).toMatchObject([{ displayName: 'Mine', role: 'member' }]);
+      const listResponse = await api.call<Credential[]>(
+        'GET',
+        `/api/v2/credentials?workspaceId=${api.workspaceId}`,
+        {
+          key,
+        },
+      );
+      expect(listResponse.data).toMatchObject([{ displayName: 'Mine', role: 'member' }]);
     }
-    expect((await api.change(data.id, { displayName: 'Still mine' }, writerKey)).data.role).toBe('admin');
+    expect((await api.updateCredential(data.id, { displayName: 'Still mine' }, writerKey)).data.role).toBe(
+      'admin',
+    );
     expect((await api.call('DELETE', api.pathOf(data.id), { key: adminKey })).status).toBe(200);
   });
 
   it('of other workspaces are not found, and workspace keys can only list credentials', async () => {
     const api = await setUp();
     const otherWorkspaceId = await api.store.workspaces.createWorkspace('Other', api.userId);
-    const { data } = await api.add();
+    const { data } = await api.createCredential();
     const otherPath = `/api/v2/credentials/${data.id}?workspaceId=${otherWorkspaceId}`;
     expect((await api.call('DELETE', otherPath)).status).toBe(404);
     expect((await api.call('PATCH', otherPath, { body: { displayName: 'x' } })).status).toBe(404);
     expect(await api.listNames({ workspaceId: otherWorkspaceId })).toEqual([]);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
     expect(await api.listNames({}, key)).toEqual(['shop']);
-    const refusedResponse = await api.add({ displayName: 'x' }, key);
+    const refusedResponse = await api.createCredential({ displayName: 'x' }, key);
     expect(errorIn(refusedResponse.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
   });
 
   it('are listed in pages, and filtered by type, provider and search text', async () => {
     const api = await setUp();
-    for (const displayName of ['b_1', 'a%1', 'B_2', 'c']) await api.add({ displayName });
-    await api.add({ displayName: 'd', providerId: 'other' });
+    for (const displayName of ['b_1', 'a%1', 'B_2', 'c']) await api.createCredential({ displayName });
+    await api.createCredential({ displayName: 'd', providerId: 'other' });
     await storeCredential(api.store.database, api.sealer, {
       ...{ workspaceId: api.workspaceId, name: 'account', provider: 'shop' },
       material: { type: 'oauth', accessToken: 'at-1234567' },
@@ -199,9 +207,10 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
 
   it('have a list of providers: model providers, and providers with an OAuth client', async () => {
     const api = await setUp();
-    const listProviders = async (search: object) => {
-      const query = new URLSearchParams({ workspaceId: api.workspaceId, ...search }).toString();
-      return (await api.call<{ serviceId: string }[]>('GET', `/api/v2/credentials/providers?${query}`)).data;
+    const listProviders = async (filters: object) => {
+      const queryString = new URLSearchParams({ workspaceId: api.workspaceId, ...filters }).toString();
+      return (await api.call<{ serviceId: string }[]>('GET', `/api/v2/credentials/providers?${queryString}`))
+        .data;
     };
     const serviceIds = (await listProviders({})).map(({ serviceId }) => serviceId);
     expect(serviceIds).toEqual(expect.arrayContaining(['shop', 'openai', 'anthropic']));
@@ -228,12 +237,12 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
       { id: '../x' },
       { type: 'oauth' },
     ])
-      expect((await api.add(body)).status).toBe(400);
+      expect((await api.createCredential(body)).status).toBe(400);
     const { credential } = await storeCredential(api.store.database, api.sealer, {
       ...{ workspaceId: api.workspaceId, name: 'account', provider: 'shop' },
       material: { type: 'oauth', accessToken: 'at-1234567' },
     });
-    expect((await api.change(credential.id, { apiToken: KEY })).status).toBe(400);
+    expect((await api.updateCredential(credential.id, { apiToken: KEY })).status).toBe(400);
     expect(await api.readSecret(credential.id)).toBe('at-1234567');
   });
 });

@@ -4,7 +4,7 @@ import { openServiceStore } from '@heddle/service';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { draftOf } from '../support/api.ts';
 import { createDataFolder } from '../support/data-folder.ts';
-import { runHeddle, startServe } from '../support/heddle.ts';
+import { runHeddle, startHeddleServe } from '../support/heddle.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -30,22 +30,22 @@ function readAllFiles(folder: string): string {
     .join('\n');
 }
 
-async function addKey(data: string, ...options: string[]): Promise<void> {
-  const args = ['credentials', 'add', 'Models', '--provider', 'openai', '--data', data, ...options];
+async function addKey(dataFolder: string, ...options: string[]): Promise<void> {
+  const args = ['credentials', 'add', 'Models', '--provider', 'openai', '--data', dataFolder, ...options];
   expect(await runHeddle(args, { input: `${KEY}\n` })).toMatchObject({ exitCode: 0 });
 }
 
 describe('a key that is stored with heddle credentials add', { timeout: 120_000 }, () => {
   it('is used by heddle run --workspace, and is in no file and no output', async () => {
-    const data = createDataFolder();
-    const store = await openServiceStore({ data });
+    const dataFolder = createDataFolder();
+    const store = await openServiceStore({ data: dataFolder });
     const { workspaceId = '' } = (await store.workspaces.bootstrap()) ?? {};
     await store.close();
-    await addKey(data);
+    await addKey(dataFolder);
     const { requests, serviceArgs } = await startEchoingModel();
-    const file = join(data, 'agent.json');
+    const file = join(dataFolder, 'agent.json');
     writeFileSync(file, JSON.stringify(AGENT_WORKFLOW));
-    const runArgs = ['run', file, '--data', data, ...serviceArgs, '--json'];
+    const runArgs = ['run', file, '--data', dataFolder, ...serviceArgs, '--json'];
     const resultWithoutWorkspace = await runHeddle(runArgs);
     expect(resultWithoutWorkspace.stdout).toContain('MODEL_KEY_MISSING');
     expect(requests).toEqual([]);
@@ -55,25 +55,27 @@ describe('a key that is stored with heddle credentials add', { timeout: 120_000 
     const resultWithWorkspace = await runHeddle([...runArgs, '--workspace', workspaceId]);
     expect(resultWithWorkspace.stdout).toContain('You sent Bearer «redacted:Models».');
     expect(requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
-    expect(readAllFiles(data) + resultWithWorkspace.stdout + resultWithWorkspace.stderr).not.toContain(KEY);
+    expect(readAllFiles(dataFolder) + resultWithWorkspace.stdout + resultWithWorkspace.stderr).not.toContain(
+      KEY,
+    );
   });
 
   it('is used by a running heddle serve, only for the workflows of its workspace', async () => {
-    const data = createDataFolder();
+    const dataFolder = createDataFolder();
     const { requests, serviceArgs } = await startEchoingModel();
-    const server = await startServe(['--data', data, ...serviceArgs]);
+    const server = await startHeddleServe(['--data', dataFolder, ...serviceArgs]);
     const callApi = async (method: string, path: string, body: object) => {
       const headers = { 'X-API-Key': server.key, 'Content-Type': 'application/json' };
       const response = await fetch(server.url + path, { method, headers, body: JSON.stringify(body) });
       return (await response.json()) as { data: { id: string } };
     };
-    const store = await openServiceStore({ data });
+    const store = await openServiceStore({ data: dataFolder });
     const otherWorkspaceId = await store.workspaces.createWorkspace(
       'Other',
       (await store.workspaces.findFirstUser())?.id ?? '',
     );
     await store.close();
-    const execute = async (workspaceId: string): Promise<string> => {
+    const executeNewWorkflow = async (workspaceId: string): Promise<string> => {
       const { data: createdWorkflow } = await callApi('POST', '/api/v2/workflows', {
         workspaceId,
         name: 'Ask',
@@ -82,13 +84,13 @@ describe('a key that is stored with heddle credentials add', { timeout: 120_000 
       await callApi('POST', `/api/v2/workflows/${createdWorkflow.id}/deploy`, {});
       return JSON.stringify(await callApi('POST', `/api/v2/workflows/${createdWorkflow.id}/execute`, {}));
     };
-    await addKey(data, '--workspace', server.workspaceId);
-    expect(await execute(otherWorkspaceId)).toContain('MODEL_KEY_MISSING');
+    await addKey(dataFolder, '--workspace', server.workspaceId);
+    expect(await executeNewWorkflow(otherWorkspaceId)).toContain('MODEL_KEY_MISSING');
     expect(requests).toEqual([]);
-    expect(await execute(server.workspaceId)).toContain('You sent Bearer «redacted:Models».');
+    expect(await executeNewWorkflow(server.workspaceId)).toContain('You sent Bearer «redacted:Models».');
     expect(requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
     server.process.child.kill('SIGTERM');
     const { stdout, stderr } = await server.process.result;
-    expect(readAllFiles(data) + stdout + stderr).not.toContain(KEY);
+    expect(readAllFiles(dataFolder) + stdout + stderr).not.toContain(KEY);
   });
 });

@@ -16,11 +16,17 @@ async function createOAuthServer(options: OAuthServerOptions = {}) {
   return server;
 }
 
-/** Acts like a browser: opens the authorization URL and follows its redirect, whose URL `change` can modify first. */
-async function browse(url: string, change: (callbackUrl: URL) => void = () => undefined): Promise<Response> {
+/**
+ * Acts like a browser: opens the authorization URL and follows its redirect, whose URL `changeCallbackUrl` can modify
+ * first.
+ */
+async function browse(
+  url: string,
+  changeCallbackUrl: (callbackUrl: URL) => void = () => undefined,
+): Promise<Response> {
   const response = await fetch(url, { redirect: 'manual' });
   const callbackUrl = new URL(response.headers.get('location') ?? '');
-  change(callbackUrl);
+  changeCallbackUrl(callbackUrl);
   return fetch(callbackUrl);
 }
 
@@ -28,11 +34,11 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   /** Starts an OAuth server, and creates a data folder with a workspace and a client of the server. */
   async function setUp() {
     const server = await createOAuthServer();
-    const data = createDataFolder();
-    const store = await openServiceStore({ data });
+    const dataFolder = createDataFolder();
+    const store = await openServiceStore({ data: dataFolder });
     await store.workspaces.bootstrap();
     await store.close();
-    const file = join(data, 'clients.json');
+    const file = join(dataFolder, 'clients.json');
     const shop = {
       ...CLIENT,
       issuer: server.origin,
@@ -41,18 +47,29 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     };
     writeFileSync(file, JSON.stringify({ shop }));
     const env = { HEDDLE_OAUTH_CLIENTS: file };
-    const add = (...options: string[]) =>
+    const startAddCommand = (...options: string[]) =>
       startHeddle(
-        ['credentials', 'add', 'Shop', '--provider', 'shop', '--oauth', '--data', data, '--json', ...options],
+        [
+          'credentials',
+          'add',
+          'Shop',
+          '--provider',
+          'shop',
+          '--oauth',
+          '--data',
+          dataFolder,
+          '--json',
+          ...options,
+        ],
         { env },
       );
-    return { server, data, env, add };
+    return { server, data: dataFolder, env, add: startAddCommand };
   }
 
   it('connects an account with PKCE, and ignores forged redirects', async () => {
     const { server, data, env, add } = await setUp();
     const command = add();
-    const url = await authorizationUrlOf(command);
+    const url = await readAuthorizationUrl(command);
     const { searchParams } = new URL(url);
     expect(Object.fromEntries(searchParams)).toMatchObject({
       response_type: 'code',
@@ -68,9 +85,9 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     );
     expect((await browse(url, (callbackUrl) => callbackUrl.searchParams.delete('state'))).status).toBe(400);
     expect((await browse(url, (callbackUrl) => (callbackUrl.pathname = '/other'))).status).toBe(404);
-    const page = await browse(url);
-    expect(page.status).toBe(200);
-    expect(page.headers.get('cache-control')).toBe('no-store');
+    const pageResponse = await browse(url);
+    expect(pageResponse.status).toBe(200);
+    expect(pageResponse.headers.get('cache-control')).toBe('no-store');
     const { exitCode, stdout, stderr } = await command.result;
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -90,7 +107,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     expect(timedOutResult).toMatchObject({ exitCode: 2 });
     expect(timedOutResult.stderr).toContain('There was no answer within 0.2 seconds.');
     const command = add();
-    const url = await authorizationUrlOf(command);
+    const url = await readAuthorizationUrl(command);
     await browse(url, (callbackUrl) => {
       callbackUrl.searchParams.delete('code');
       callbackUrl.searchParams.set('error', 'access_denied');
@@ -126,7 +143,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
 });
 
 /** Returns the authorization URL that the command prints. */
-async function authorizationUrlOf(command: RunningCommand): Promise<string> {
+async function readAuthorizationUrl(command: RunningCommand): Promise<string> {
   let output = '';
   command.child.stderr?.on('data', (text: string) => (output += text));
   await command.waitForText('state=');

@@ -1,5 +1,5 @@
 import type { CredentialQuery } from '@heddle/engine';
-import { keysInText, openServiceStore, Sealer } from '@heddle/service';
+import { parseKeys, openServiceStore, Sealer } from '@heddle/service';
 import type { SealingKeys } from '@heddle/service';
 import {
   listCredentials,
@@ -15,7 +15,7 @@ import { startOAuthServer } from '../support/oauth-server.ts';
 import type { OAuthServerOptions } from '../support/oauth-server.ts';
 import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 
-const KEYS = keysInText(Buffer.alloc(32, 1).toString('base64'));
+const KEYS = parseKeys(Buffer.alloc(32, 1).toString('base64'));
 const MINUTE_MS = 60_000;
 /** The lease of a refresh. After it, another process takes over the refresh of a killed process. */
 const LEASE_MS = 30_000;
@@ -44,7 +44,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
       const store = await openServiceStore(storeOptions);
       onTestFinished(() => store.close());
       const sealer = new Sealer(keys);
-      const reports: string[] = [];
+      const errorMessages: string[] = [];
       const events: CredentialEvent[] = [];
       const now = (): number => clock.nowMs;
       const shop = {
@@ -57,14 +57,14 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
           clients: readOAuthClients(JSON.stringify({ shop })),
           ...{ timeoutMs, now },
         }),
-        onError: (error) => void reports.push((error as Error).message),
+        onError: (error) => void errorMessages.push((error as Error).message),
         onEvent: (event) => void events.push(event),
         now,
         wait: () => new Promise((resolve) => void setImmediate(resolve)),
       });
       const readSecret = async (query: CredentialQuery = { provider: 'shop', type: 'oauth' }) =>
         (await credentials.find(workspaceId, query))?.secret;
-      return { store, sealer, reports, events, readSecret };
+      return { store, sealer, reports: errorMessages, events, readSecret };
     };
     const setupStore = await openServiceStore(storeOptions);
     onTestFinished(() => setupStore.close());
@@ -108,7 +108,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
   it.each([true, false])(
     'are refreshed with the latest refresh token (the server rotates refresh tokens: %s)',
     async (rotates) => {
-      const { server, clock, startProcess } = await setUp({ rotates });
+      const { server, clock, startProcess } = await setUp({ rotatesRefreshTokens: rotates });
       const { readSecret } = await startProcess();
       const tokens = new Set<string | undefined>();
       for (let round = 0; round < 3; round++) {
@@ -122,7 +122,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
   );
 
   it('that have expired are refreshed by one process while the others wait', async () => {
-    const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 0 });
+    const { server, startProcess } = await setUp({ rotatesRefreshTokens: true, expiresInMs: 0 });
     const processes = [await startProcess(), await startProcess(), await startProcess()];
     const secrets = await Promise.all(
       processes.flatMap(({ readSecret }) => Array.from({ length: 5 }, () => readSecret())),
@@ -132,7 +132,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
   });
 
   it('stay in use in other processes while one refreshes them', async () => {
-    const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 20_000 });
+    const { server, startProcess } = await setUp({ rotatesRefreshTokens: true, expiresInMs: 20_000 });
     const { promise: requestPromise, resolve: onRequest } = Promise.withResolvers<void>();
     const { promise: responsePromise, resolve: respond } = Promise.withResolvers<void>();
     server.faults.push({
@@ -185,11 +185,11 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
       await setUp();
     server.revokeRefreshTokens();
     const processes = [await startProcess(), await startProcess()];
-    const failures = await Promise.all(
+    const results = await Promise.all(
       processes.map(async ({ readSecret }) => readSecret().catch((error: unknown) => error as Error)),
     );
     // One process may have used the old token during the refresh by the other process.
-    for (const failure of failures.filter((candidate) => typeof candidate !== 'string'))
+    for (const failure of results.filter((result) => typeof result !== 'string'))
       expect(failure).toMatchObject({
         code: 'CREDENTIAL_RECONNECT',
         message:
@@ -259,7 +259,10 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
   it.each([false, true])(
     'are refreshed by another process, or lost if tokens rotate, when a process dies before it stores them (rotates: %s)',
     async (rotates) => {
-      const { server, clock, startProcess, readState } = await setUp({ rotates, expiresInMs: 0 });
+      const { server, clock, startProcess, readState } = await setUp({
+        rotatesRefreshTokens: rotates,
+        expiresInMs: 0,
+      });
       let isDead = false;
       const crashingProcess = await startProcess({
         find: (id) => KEYS.find(id),
@@ -287,7 +290,10 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
   ] as const)(
     'of a refresh that outlasts its lease are used (the server is slow %s it replaces the tokens)',
     async (moment, faultName) => {
-      const { server, clock, startProcess, readState } = await setUp({ rotates: true, expiresInMs: 0 });
+      const { server, clock, startProcess, readState } = await setUp({
+        rotatesRefreshTokens: true,
+        expiresInMs: 0,
+      });
       const { promise: requestPromise, resolve: onRequest } = Promise.withResolvers<void>();
       const { promise: responsePromise, resolve: respond } = Promise.withResolvers<void>();
       const hold = (): Promise<void> => {
@@ -295,7 +301,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
         return responsePromise;
       };
       server.faults.push({ [faultName]: hold });
-      const slowSecret = (await startProcess()).readSecret();
+      const slowSecretPromise = (await startProcess()).readSecret();
       await requestPromise;
       clock.nowMs += LEASE_MS;
       const otherProcess = await startProcess();
@@ -303,7 +309,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
         .readSecret()
         .catch((error: unknown) => (error as { code: string }).code);
       respond();
-      const token = await slowSecret;
+      const token = await slowSecretPromise;
       expect(token).toMatch(/^at-[0-9a-f-]{36}$/);
       // Slow before: the other process gets the new tokens, and this process is refused. Slow after: the reverse.
       expect(otherResult).toBe(moment === 'before' ? token : 'CREDENTIAL_RECONNECT');
@@ -313,7 +319,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
   );
 
   it('are stored even if the database fails for a moment', async () => {
-    const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 0 });
+    const { server, startProcess } = await setUp({ rotatesRefreshTokens: true, expiresInMs: 0 });
     let remainingFailures = 2;
     const { readSecret } = await startProcess({
       find: (id) => KEYS.find(id),

@@ -226,7 +226,7 @@ describe.each(DATABASES)('versions on %s', (database) => {
       'INSUFFICIENT_WORKSPACE_ROLE',
     ]);
     expect((await call(await createMemberKey(role))).status).toBe(200);
-    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Else', api.userId);
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Other', api.userId);
     const otherWorkspaceKey = await createMemberKey('admin', otherWorkspaceId);
     const otherResponse = await call(otherWorkspaceKey);
     expect([otherResponse.status, otherResponse.body]).toEqual([

@@ -13,7 +13,7 @@ import { readPage, repository, tablesOf } from './markdown.ts';
 const PAGE = 'docs/blocks.md';
 const rows = (tablesOf(PAGE, readPage(PAGE)).find(({ name }) => name === 'block types')?.rows ?? []).map(
   ({ location, cells: [types = '', runs = '', reason = ''] }) => ({
-    at: location,
+    location,
     types: [...types.matchAll(/`([^`]+)`/g)].map(([, type = '']) => type),
     runs,
     reason,

@@ -14,7 +14,7 @@ const LIMIT_UNITS: { readonly [key: string]: string } = {
 
 /** Returns the table of the bounds of fields and parameters in the OpenAPI document. */
 export function boundsTable(): string[] {
-  const rows = new Map<string, Set<string>>();
+  const operationIdsByBound = new Map<string, Set<string>>();
   const { paths } = openApiDocument(SERVED_OPERATIONS, '') as { paths: { [path: string]: Schema } };
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     const { operationId, parameters, requestBody } = operation as Schema & { operationId: string };
@@ -24,11 +24,15 @@ export function boundsTable(): string[] {
       ),
       ...boundsIn('', bodySchema(requestBody)),
     ];
-    for (const bound of bounds) rows.set(bound, (rows.get(bound) ?? new Set()).add(`\`${operationId}\``));
+    for (const bound of bounds)
+      operationIdsByBound.set(bound, (operationIdsByBound.get(bound) ?? new Set()).add(`\`${operationId}\``));
   }
   return formatTable(
     ['field', 'at most', 'operations'],
-    [...rows].map(([bound, by]) => [...bound.split('\n'), [...by].join(', ')]),
+    [...operationIdsByBound].map(([bound, operationIds]) => [
+      ...bound.split('\n'),
+      [...operationIds].join(', '),
+    ]),
   );
 }
 
@@ -44,7 +48,7 @@ function boundsIn(name: string, schema: Schema): string[] {
     .map(
       ([key, unit]) => `\`${name}\`\n${`${(schema[key] as number).toLocaleString('en-US')} ${unit}`.trim()}`,
     );
-  const within = (key: string): string => (name === '' ? key : `${name}.${key}`);
+  const pathOf = (key: string): string => (name === '' ? key : `${name}.${key}`);
   const {
     properties = {},
     items,
@@ -60,9 +64,9 @@ function boundsIn(name: string, schema: Schema): string[] {
   };
   return [
     ...ownBounds,
-    ...Object.entries(properties).flatMap(([key, inner]) => boundsIn(within(key), inner)),
+    ...Object.entries(properties).flatMap(([key, innerSchema]) => boundsIn(pathOf(key), innerSchema)),
     ...(items ? boundsIn(`${name}[]`, items) : []),
-    ...(typeof additionalProperties === 'object' ? boundsIn(within('*'), additionalProperties) : []),
-    ...[...anyOf, ...oneOf].flatMap((inner) => boundsIn(name, inner)),
+    ...(typeof additionalProperties === 'object' ? boundsIn(pathOf('*'), additionalProperties) : []),
+    ...[...anyOf, ...oneOf].flatMap((innerSchema) => boundsIn(name, innerSchema)),
   ];
 }

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { onTestFinished, describe, expect, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
-import { startServe } from '../support/heddle.ts';
+import { startHeddleServe } from '../support/heddle.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { resolveTool } from '../tools/fetch.ts';
 import { codeBlocksOf, readPage } from './markdown.ts';
@@ -42,7 +42,7 @@ describe('docs/api-calls.md', () => {
     'has calls that succeed in the order of the page, with the described results',
     { timeout: 180_000 },
     async () => {
-      const server = await startServe(['--data', createDataFolder()]);
+      const server = await startHeddleServe(['--data', createDataFolder()]);
       const folder = createPageFolder(PAGE);
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
       const script = codeBlocks.map(({ location, text }) => `echo '${location}' >&2\n${text}`).join('\n');
@@ -50,8 +50,14 @@ describe('docs/api-calls.md', () => {
       const { exitCode, stdout, stderr } = await runShellCommand(script, folder, env);
       expect(exitCode, `${stderr}\n${stdout.slice(-2000)}`).toBe(0);
       expect(stderr.trim().split('\n')).toEqual(codeBlocks.map(({ location }) => location));
-      for (const part of ['"hello":"Ada"', '"[DONE]"', '"type":"heartbeat"', 'Hello', '"status":"paused"']) {
-        expect(stdout).toContain(part);
+      for (const expectedText of [
+        '"hello":"Ada"',
+        '"[DONE]"',
+        '"type":"heartbeat"',
+        'Hello',
+        '"status":"paused"',
+      ]) {
+        expect(stdout).toContain(expectedText);
       }
     },
   );

@@ -106,10 +106,10 @@ describe('the options in the engine’s README', () => {
   it.each([
     ['options', 'EngineOptions', 'options.ts'],
     ['options of a run', 'ExecuteOptions', 'types.ts'],
-  ])('are complete and current: %s', (table, type, file) => {
+  ])('are complete and current: %s', (tableName, interfaceName, file) => {
     const readme = 'packages/engine/README.md';
-    const rows = tablesOf(readme, readPage(readme)).find(({ name }) => name === table)?.rows ?? [];
-    const names = propertiesOf(readPage(`packages/engine/src/${file}`), type);
+    const rows = tablesOf(readme, readPage(readme)).find(({ name }) => name === tableName)?.rows ?? [];
+    const names = propertiesOf(readPage(`packages/engine/src/${file}`), interfaceName);
     expect(names.length).toBeGreaterThan(7);
     expect(rows.map(({ cells }) => codeIn(cells[0] ?? ''))).toEqual(names);
   });

@@ -4,7 +4,7 @@ import { examplesOf, codeBlocksOf, pages, readPage } from './markdown.ts';
 import type { CodeBlock } from './markdown.ts';
 import { testCommandPages } from './command-pages.ts';
 
-const NEEDS_SERVER = /npx heddle (serve|deploy|execute)\b/;
+const SERVER_COMMAND = /npx heddle (serve|deploy|execute)\b/;
 
 /** The commands of each page, in order. */
 const commandPages = pages
@@ -23,7 +23,7 @@ function commandCodeBlocksOf(page: string): CodeBlock[] {
   const codeBlocks = codeBlocksOf(page, readPage(page));
   if (page !== 'README.md') return codeBlocks;
   const isRunnable = ({ language, text }: CodeBlock): boolean =>
-    language === 'sh' && text.includes('npx heddle') && !NEEDS_SERVER.test(text);
+    language === 'sh' && text.includes('npx heddle') && !SERVER_COMMAND.test(text);
   return codeBlocks
     .filter((codeBlock) => isRunnable(codeBlock) || codeBlock.attributes.has('output'))
     .map((codeBlock) =>

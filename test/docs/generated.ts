@@ -25,7 +25,7 @@ import { constantAt } from './constants.ts';
 import { cellsOf, codeIn, formatRow, formatTable } from './markdown.ts';
 
 /** The pages with generated parts, which `npm test -- test/docs/generated -u` updates. */
-export const GENERATED: readonly string[] = [
+export const GENERATED_PAGES: readonly string[] = [
   'docs/api-coverage.md',
   'docs/api.md',
   'docs/blocks.md',
@@ -40,16 +40,16 @@ export const GENERATED: readonly string[] = [
   'docs/feeds.md',
 ];
 
-const DESCRIBED = await describeBlocks();
+const BLOCK_DESCRIPTIONS = await describeBlocks();
 
 /** Tables that are generated completely, by the name in the comment above them (`<!-- generated: name -->`). */
 const TABLES: { readonly [name: string]: () => string[] } = {
-  operations,
-  statuses,
-  refusals,
+  operations: operationsTable,
+  statuses: statusesTable,
+  refusals: engineErrorsTable,
   fields: boundsTable,
   corpus: formatCorpusTable,
-  areas,
+  areas: areasTable,
   interface: interfaceTable,
   integrations: integrationsTable,
   known_models: knownModelsTable,
@@ -57,7 +57,7 @@ const TABLES: { readonly [name: string]: () => string[] } = {
 };
 
 /** Returns the page with its generated parts: whole tables, and the values of tables of limits. */
-export function markGenerated(text: string): string {
+export function updateGeneratedParts(text: string): string {
   return text
     .replaceAll(/^(<!-- generated: (\w+) -->)\n(?:\n(?:\|.*\n)+)?/gm, (_, comment: string, name: string) => {
       const table = TABLES[name];
@@ -79,7 +79,7 @@ function limitRow(row: string): string {
 }
 
 /** Returns the table of operations, with the required scope and role. */
-function operations(): string[] {
+function operationsTable(): string[] {
   const rows = SERVED_OPERATIONS.map(({ method, path, summary, scope, role, principals, resource }) => [
     `\`${method} ${path}\``,
     summary,
@@ -100,22 +100,23 @@ interface InterfaceRow {
 
 /** Returns the operations of the whole interface, from interface.tsv, and whether `heddle serve` has them. */
 function interfaceRows(): (InterfaceRow & { isServed: boolean })[] {
-  const shape = (method: string, path: string): string => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`;
-  const servedShapes = new Set(SERVED_OPERATIONS.map(({ method, path }) => shape(method, path)));
+  const operationKey = (method: string, path: string): string =>
+    `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`;
+  const servedKeys = new Set(SERVED_OPERATIONS.map(({ method, path }) => operationKey(method, path)));
   const [, ...lines] = readText('test/docs/interface.tsv').trim().split('\n');
   return lines.map((line) => {
     const [area = '', method = '', path = '', operation = ''] = line.split('\t');
-    return { area, method, path, operation, isServed: servedShapes.has(shape(method, path)) };
+    return { area, method, path, operation, isServed: servedKeys.has(operationKey(method, path)) };
   });
 }
 
 /** Returns the table of areas (groups of API operations), with the number of served operations. */
-function areas(): string[] {
+function areasTable(): string[] {
   const byArea = Map.groupBy(interfaceRows(), ({ area }) => area);
-  const rows = [...byArea].map(([area, all]) => [
+  const rows = [...byArea].map(([area, areaOperations]) => [
     area,
-    String(all.filter(({ isServed }) => isServed).length),
-    String(all.length),
+    String(areaOperations.filter(({ isServed }) => isServed).length),
+    String(areaOperations.length),
   ]);
   return formatTable(['area', 'served', 'operations'], rows);
 }
@@ -132,24 +133,24 @@ function interfaceTable(): string[] {
 }
 
 /** Returns the table of the statuses of errors, with the operations that declare each status. */
-function statuses(): string[] {
-  const newer = SERVED_OPERATIONS.filter(({ legacy }) => !legacy);
+function statusesTable(): string[] {
+  const currentOperations = SERVED_OPERATIONS.filter(({ legacy }) => !legacy);
   const rows = Object.entries(ERROR_CODES_BY_STATUS).map(([status, code]) => {
     const declares = (operation: AnyOperation): boolean =>
-      errorStatusesOf(operation).some((each) => String(each) === status);
-    const [declaring, others] = partition(newer, declares);
-    return [status, `[${code}](#${code.toLowerCase()})`, operationList(declaring, others)];
+      errorStatusesOf(operation).some((errorStatus) => String(errorStatus) === status);
+    const [declaringIds, otherIds] = partition(currentOperations, declares);
+    return [status, `[${code}](#${code.toLowerCase()})`, operationList(declaringIds, otherIds)];
   });
   return formatTable(['status', 'code', 'operations that declare it'], rows);
 }
 
 function partition(
-  all: readonly AnyOperation[],
+  operations: readonly AnyOperation[],
   predicate: (operation: AnyOperation) => boolean,
 ): [string[], string[]] {
-  const ids = (matches: boolean): string[] =>
-    all.filter((operation) => predicate(operation) === matches).map(({ id }) => `\`${id}\``);
-  return [ids(true), ids(false)];
+  const idsWhere = (matches: boolean): string[] =>
+    operations.filter((operation) => predicate(operation) === matches).map(({ id }) => `\`${id}\``);
+  return [idsWhere(true), idsWhere(false)];
 }
 
 function operationList(included: string[], excluded: string[]): string {
@@ -158,13 +159,13 @@ function operationList(included: string[], excluded: string[]): string {
 }
 
 /** Returns the table of the engine's error codes, with their status over HTTP. */
-function refusals(): string[] {
+function engineErrorsTable(): string[] {
   const codes = codesInUnion(readText('packages/core/src/errors.ts'), 'EngineErrorCode') as EngineErrorCode[];
   const rows = codes.map((code) => {
     const { status } = refusalOf(new EngineError(code, 'a message')) ?? { status: 500 as const };
     return [`[${code}](#${code.toLowerCase()})`, String(status), ERROR_CODES_BY_STATUS[status]];
   });
-  return formatTable(['engine', 'status', 'code'], rows);
+  return formatTable(['engine error', 'status', 'code'], rows);
 }
 
 /**
@@ -177,13 +178,13 @@ function blockTables(): { [name: string]: () => string[] } {
     fields: z.object(modelFields),
     outputs: z.object(modelOutputs),
   });
-  const shared = new Set([...Object.keys(modelFields), ...Object.keys(modelOutputs)]);
-  const tables = DESCRIBED.map(({ type, fields, outputs }): [string, () => string[]] => [
+  const sharedNames = new Set([...Object.keys(modelFields), ...Object.keys(modelOutputs)]);
+  const tables = BLOCK_DESCRIPTIONS.map(({ type, fields, outputs }): [string, () => string[]] => [
     `block_${type}`,
     () =>
       formatTable(BLOCK_HEAD, [
-        ...schemaRows(fields, 'field', shared),
-        ...schemaRows(outputs, 'output', shared),
+        ...schemaRows(fields, 'field', sharedNames),
+        ...schemaRows(outputs, 'output', sharedNames),
       ]),
   ]);
   return {
@@ -194,14 +195,14 @@ function blockTables(): { [name: string]: () => string[] } {
 }
 
 const INTEGRATIONS = [...new Set(await Promise.all(integrationTypes.map(integrationOf)))].flatMap(
-  (part) => part ?? [],
+  (integration) => integration ?? [],
 );
 
 const NATIVE_INTEGRATIONS = [
   ...new Set(await Promise.all(nativeIntegrationTypes.map(nativeIntegrationOf))),
-].flatMap((part) => part ?? []);
+].flatMap((integration) => integration ?? []);
 
-/** Nouns for the thing that has its own base URL, by service. Default: account. */
+/** Nouns for what has its own base URL at the service, such as a site, by service. Default: account. */
 const ACCOUNT_NOUNS: { readonly [service: string]: string } = { jira: 'site', supabase: 'project' };
 
 /** Names of the programs whose documentation a page links instead of that of the service, by service. */
@@ -209,13 +210,13 @@ const DOCUMENTATION_SUBJECTS: { readonly [service: string]: string } = { supabas
 
 /** The page of each integration by its path. */
 export const INTEGRATION_PAGES: ReadonlyMap<string, string> = new Map([
-  ...INTEGRATIONS.map((integration) => [pageNameOf(integration), integrationPage(integration)] as const),
+  ...INTEGRATIONS.map((integration) => [pagePathOf(integration), integrationPage(integration)] as const),
   ...NATIVE_INTEGRATIONS.map(
-    (integration) => [pageNameOf(integration), nativeIntegrationPage(integration)] as const,
+    (integration) => [pagePathOf(integration), nativeIntegrationPage(integration)] as const,
   ),
 ]);
 
-function pageNameOf({ service }: Pick<Integration, 'service'>): string {
+function pagePathOf({ service }: Pick<Integration, 'service'>): string {
   return `docs/integrations/${service}.md`;
 }
 
@@ -233,8 +234,8 @@ function integrationsTable(): string[] {
 }
 
 /** Returns the table of the arguments of a tool, with the fields that set them. */
-function argumentsTable(all: { readonly [name: string]: Argument }): string[] {
-  const rows = Object.entries(all).map(([name, argument]) => [
+function argumentsTable(toolArguments: { readonly [name: string]: Argument }): string[] {
+  const rows = Object.entries(toolArguments).map(([name, argument]) => [
     `\`${name}\``,
     fieldsOf(name, argument)
       .map((field) => `\`${field}\``)
@@ -269,9 +270,11 @@ function introduction(tools: {
 
 /** Returns the sentence that says how a block selects an operation, which can have several names. */
 function operationSentence(names: readonly string[]): string {
-  const quoted = names.map((name) => `\`${name}\``);
-  const listed = [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter((part) => part !== '');
-  return `Value of the block field \`operation\`: ${listed.join(' or ')}.`;
+  const quotedNames = names.map((name) => `\`${name}\``);
+  const nameGroups = [quotedNames.slice(0, -1).join(', '), ...quotedNames.slice(-1)].filter(
+    (group) => group !== '',
+  );
+  return `Value of the block field \`operation\`: ${nameGroups.join(' or ')}.`;
 }
 
 /** Returns the sentence that defines run files, if an operation uses them. */
@@ -294,13 +297,13 @@ function nativeIntegrationPage({
 }: NativeIntegration): string {
   const sections = Object.entries(tools).flatMap(([id, tool]) => {
     const names = Object.keys(operations).filter((name) => operations[name] === id);
-    const blockOnly = Object.entries(tool.arguments).filter(
+    const blockOnlyArguments = Object.entries(tool.arguments).filter(
       ([, { blocksOnly, dependsOn }]) => blocksOnly ?? dependsOn,
     );
-    const hidden = blockOnly.map(([name]) => ` Models cannot set \`${name}\`.`).join('');
+    const modelRestrictions = blockOnlyArguments.map(([name]) => ` Models cannot set \`${name}\`.`).join('');
     return [
       ...['', `## ${id}`, ''],
-      `${tool.description} ${operationSentence(names)}${hidden}`,
+      `${tool.description} ${operationSentence(names)}${modelRestrictions}`,
       ...argumentsTable(tool.arguments),
     ];
   });
@@ -325,10 +328,10 @@ function nativeIntegrationPage({
 
 /** Returns the first sentence of the page of an integration, with its types. */
 function referenceSentence(types: readonly string[]): string {
-  const named = types.map((type) => `\`${type}\``).join(', ');
+  const typeList = types.map((type) => `\`${type}\``).join(', ');
   return types.length === 1
-    ? `Reference for blocks and agent tools of the type ${named}.`
-    : `Reference for blocks and agent tools of the types ${named}.`;
+    ? `Reference for blocks and agent tools of the type ${typeList}.`
+    : `Reference for blocks and agent tools of the types ${typeList}.`;
 }
 
 /** Returns the page of an integration, from its definition. */
@@ -390,14 +393,14 @@ const BLOCK_HEAD = ['', '', ''];
 /** Returns a row for each property of a schema, except those in `excluded`. */
 function schemaRows(
   { properties = {}, required = [] }: JsonObject,
-  what: 'field' | 'output',
+  kind: 'field' | 'output',
   excluded: ReadonlySet<string> = new Set(),
 ): string[][] {
   return Object.entries(properties as { [name: string]: JsonObject })
     .filter(([name]) => !excluded.has(name))
     .map(([name, { description }]) => {
-      const isRequired = what === 'field' && (required as string[]).includes(name);
-      return [`\`${name}\``, isRequired ? 'field, required' : what, asMarkdown(description)];
+      const isRequired = kind === 'field' && (required as string[]).includes(name);
+      return [`\`${name}\``, isRequired ? 'field, required' : kind, asMarkdown(description)];
     });
 }
 

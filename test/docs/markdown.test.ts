@@ -69,7 +69,7 @@ describe('a page', () => {
     ]);
     expect(others).toEqual([]);
     expect(example?.mainCodeBlock.line).toBe(2);
-    expect([...(example?.parts.keys() ?? [])]).toEqual(['diagnostics']);
+    expect([...(example?.relatedCodeBlocks.keys() ?? [])]).toEqual(['diagnostics']);
   });
 
   it('has named tables, whose cells may contain bars and backticks', () => {

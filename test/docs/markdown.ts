@@ -45,7 +45,7 @@ export function codeBlocksOf(file: string, text: string): CodeBlock[] {
 /** A code block, and the code blocks that belong to it, by their attribute (`input`, `output`, …). */
 export interface Example {
   readonly mainCodeBlock: CodeBlock;
-  readonly parts: ReadonlyMap<string, CodeBlock>;
+  readonly relatedCodeBlocks: ReadonlyMap<string, CodeBlock>;
 }
 
 /** Attributes that begin a new example. */
@@ -58,7 +58,7 @@ const EXAMPLE_ATTRIBUTES = ['workflow', 'run', 'temporal', 'file'];
 export function examplesOf(
   codeBlocks: readonly CodeBlock[],
   mainAttribute: string,
-  partAttributes: readonly string[],
+  relatedAttributes: readonly string[],
 ): Example[] {
   const examples: Example[] = [];
   let followingCodeBlocks = new Map<string, CodeBlock>();
@@ -66,8 +66,10 @@ export function examplesOf(
     if (EXAMPLE_ATTRIBUTES.some((attribute) => codeBlock.attributes.has(attribute)))
       followingCodeBlocks = new Map();
     if (codeBlock.attributes.has(mainAttribute))
-      examples.push({ mainCodeBlock: codeBlock, parts: followingCodeBlocks });
-    const attribute = partAttributes.find((partAttribute) => codeBlock.attributes.has(partAttribute));
+      examples.push({ mainCodeBlock: codeBlock, relatedCodeBlocks: followingCodeBlocks });
+    const attribute = relatedAttributes.find((relatedAttribute) =>
+      codeBlock.attributes.has(relatedAttribute),
+    );
     if (attribute !== undefined) followingCodeBlocks.set(attribute, codeBlock);
   }
   return examples;

@@ -48,10 +48,10 @@ export function runShellCommand(
  * returns the exit codes instead.
  */
 export function compareOutput(
-  { mainCodeBlock, parts }: Example,
+  { mainCodeBlock, relatedCodeBlocks }: Example,
   { exitCode, stdout, stderr }: CommandResult,
 ): { documented: unknown; actual: unknown } {
-  const output = parts.get('output');
+  const output = relatedCodeBlocks.get('output');
   const parseOutput = (text: string): unknown =>
     output?.language === 'json' ? JSON.parse(text) : text.trim();
   const documentedCode = Number(mainCodeBlock.attributes.get('exit') || 0);

@@ -6,7 +6,7 @@ import type { ListeningServer } from '../../packages/cli/src/serve/listen.ts';
 import { createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { sample } from '../support/scale.ts';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 import { resolveTool } from '../tools/fetch.ts';
 import { codeBlocksOf, readPage } from './markdown.ts';
 import { createPageFolder, runShellCommand } from './shell.ts';
@@ -62,7 +62,7 @@ describe.skipIf(!curl)('the commands of pages about triggers and chats', () => {
     async (page, outputPattern) => {
       const inputFormat = [{ name: 'city', type: 'string', value: '' }];
       const agent = { type: 'start_trigger', lastBlock: { name: 'agent' } };
-      const workflowId = await api.deploy(triggerWorkflow({ inputFormat }, agent));
+      const workflowId = await api.deploy(createTriggerWorkflow({ inputFormat }, agent));
       const folder = createPageFolder(page);
       const { exitCode, stdout, stderr } = await runShellCommand(
         [PRELUDE, ...commandsOf(page)].join('\n'),

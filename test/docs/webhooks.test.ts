@@ -29,7 +29,7 @@ interface Sender {
  * The webhooks of the senders on the page, by the value of the attribute `receive` of the code blocks that call them.
  */
 const SENDERS: { readonly [attribute: string]: Sender } = {
-  held: { type: 'generic_webhook', fields: { flowControl: { debounce: { seconds: 60 } } } },
+  waiting: { type: 'generic_webhook', fields: { flowControl: { debounce: { seconds: 60 } } } },
   token: { type: 'generic_webhook', fields: { token: 'open-sesame' }, callCount: 2 },
   github: { type: 'github', fields: { webhookSecret: '{{GITHUB}}' }, secretName: 'GITHUB' },
   slack: { type: 'slack', fields: { signingSecret: '{{SLACK}}' }, secretName: 'SLACK' },
@@ -81,9 +81,9 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
       const headers = { 'Content-Type': 'application/json', Authorization: 'Bearer open-sesame' };
       const response = await api.send(path, { headers, body: '{"order": 7}' });
       expect(response.status).toBe(200);
-      const deliveries = await run(lines[2] ?? '');
-      expect(deliveries).toContain(response.body['runId']);
-      const [id = ''] = /[\da-f-]{36}(?=\s*$)/m.exec(deliveries) ?? [];
+      const deliveriesOutput = await run(lines[2] ?? '');
+      expect(deliveriesOutput).toContain(response.body['runId']);
+      const [id = ''] = /[\da-f-]{36}(?=\s*$)/m.exec(deliveriesOutput) ?? [];
       const runId = (await run((lines[3] ?? '').replace(/\S+$/, id))).trim();
       expect(await api.readTriggerOutput(runId)).toMatchObject({ order: 7 });
     },
@@ -91,7 +91,7 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
 
   it.each(codeBlocks.map((codeBlock) => [codeBlock.location, codeBlock] as const))(
     'has calls that start runs: %s',
-    async (_at, { attributes, text }) => {
+    async (_location, { attributes, text }) => {
       const {
         type,
         fields,
@@ -108,7 +108,7 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
         .map((line) => JSON.parse(line) as { runId: unknown; flow?: unknown });
       expect(responses).toHaveLength(callCount);
       for (const { runId } of responses) expect(runId).toEqual(expect.any(String));
-      if (attributes.get('receive') === 'held')
+      if (attributes.get('receive') === 'waiting')
         expect(responses[0]?.flow).toEqual({ state: 'waiting', reason: 'debounce' });
     },
   );

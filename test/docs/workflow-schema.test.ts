@@ -51,7 +51,7 @@ describe('the JSON Schema of workflow files', () => {
 
   it.each(examples.map(({ location, text }) => [location, text]))(
     'accepts the workflow at %s',
-    (_at, text) => {
+    (_location, text) => {
       expect(findProblems(JSON.parse(text ?? ''))).toEqual([]);
     },
   );

@@ -6,9 +6,11 @@ import { examplesOf, codeBlocksOf, pages, readPage } from './markdown.ts';
 import type { Example, CodeBlock } from './markdown.ts';
 
 /** Attributes of the code blocks that may follow a workflow on a page. */
-const PARTS = ['input', 'mocks', 'resume', 'output', 'fails', 'diagnostics'];
+const RELATED_ATTRIBUTES = ['input', 'mocks', 'resume', 'output', 'fails', 'diagnostics'];
 
-const examples = pages.flatMap((page) => examplesOf(codeBlocksOf(page, readPage(page)), 'workflow', PARTS));
+const examples = pages.flatMap((page) =>
+  examplesOf(codeBlocksOf(page, readPage(page)), 'workflow', RELATED_ATTRIBUTES),
+);
 
 function parseCodeBlock(codeBlock: CodeBlock | undefined, fallback: Json): Json {
   return codeBlock === undefined ? fallback : (JSON.parse(codeBlock.text) as Json);
@@ -35,14 +37,16 @@ beforeAll(async () => {
 
 afterAll(() => engine.close());
 
-async function deploy({ mainCodeBlock }: Example): Promise<{ deployed?: DeployedVersion; codes: string[] }> {
+async function deploy({
+  mainCodeBlock,
+}: Example): Promise<{ deployedVersion?: DeployedVersion; codes: string[] }> {
   const options = {
     fileName: fileNameOf(mainCodeBlock),
     ...(mainCodeBlock.attributes.has('compat') && { compat: true }),
   };
   try {
-    const deployed = await engine.deploy(mainCodeBlock.text, options);
-    return { deployed, codes: codesOf(deployed.diagnostics) };
+    const deployedVersion = await engine.deploy(mainCodeBlock.text, options);
+    return { deployedVersion, codes: codesOf(deployedVersion.diagnostics) };
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'WORKFLOW_INVALID') throw error;
     return { codes: codesOf((error.details as unknown as { diagnostics: Diagnostic[] }).diagnostics) };
@@ -53,14 +57,14 @@ function codesOf(diagnostics: readonly Diagnostic[]): string[] {
   return diagnostics.map(({ severity, code }) => `${severity} ${code}`);
 }
 
-async function run({ workflowId }: DeployedVersion, { parts }: Example): Promise<RunResource> {
-  const mocks = parts.get('mocks');
+async function run({ workflowId }: DeployedVersion, { relatedCodeBlocks }: Example): Promise<RunResource> {
+  const mocks = relatedCodeBlocks.get('mocks');
   const firstResult = await engine.execute(
     workflowId,
-    parseCodeBlock(parts.get('input'), {}),
+    parseCodeBlock(relatedCodeBlocks.get('input'), {}),
     mocks ? { mocks: parseCodeBlock(mocks, null) } : {},
   );
-  const resumeInput = parts.get('resume');
+  const resumeInput = relatedCodeBlocks.get('resume');
   if (!resumeInput) return firstResult;
   expect(firstResult.status).toBe('paused');
   return engine.resume(firstResult.runId, { input: parseCodeBlock(resumeInput, {}) });
@@ -69,7 +73,9 @@ async function run({ workflowId }: DeployedVersion, { parts }: Example): Promise
 describe('the workflows of the documentation', () => {
   it('are found', () => {
     expect(examples.length).toBeGreaterThan(14);
-    expect(examples.filter(({ parts }) => parts.has('output')).length).toBeGreaterThan(11);
+    expect(
+      examples.filter(({ relatedCodeBlocks }) => relatedCodeBlocks.has('output')).length,
+    ).toBeGreaterThan(11);
     expect(
       examples.filter(({ mainCodeBlock }) => mainCodeBlock.attributes.has('refused')).length,
     ).toBeGreaterThan(0);
@@ -78,15 +84,18 @@ describe('the workflows of the documentation', () => {
   it.each(examples.map((example) => [example.mainCodeBlock.location, example] as const))(
     'have the result on the page: %s',
     async (_, example) => {
-      const { mainCodeBlock, parts } = example;
-      const { deployed, codes } = await deploy(example);
-      expect(codes).toEqual(linesOf(parts.get('diagnostics')));
-      expect(deployed === undefined).toBe(mainCodeBlock.attributes.has('refused'));
-      if (!deployed || mainCodeBlock.attributes.has('child')) return;
-      const { status, output, error } = await run(deployed, example);
-      const code = parts.get('fails')?.text.trim();
-      expect([status, error?.code]).toEqual([code === undefined ? 'completed' : 'failed', code]);
-      expect(output).toEqual(parseCodeBlock(parts.get('output'), {}));
+      const { mainCodeBlock, relatedCodeBlocks } = example;
+      const { deployedVersion, codes } = await deploy(example);
+      expect(codes).toEqual(linesOf(relatedCodeBlocks.get('diagnostics')));
+      expect(deployedVersion === undefined).toBe(mainCodeBlock.attributes.has('refused'));
+      if (!deployedVersion || mainCodeBlock.attributes.has('child')) return;
+      const { status, output, error } = await run(deployedVersion, example);
+      const expectedCode = relatedCodeBlocks.get('fails')?.text.trim();
+      expect([status, error?.code]).toEqual([
+        expectedCode === undefined ? 'completed' : 'failed',
+        expectedCode,
+      ]);
+      expect(output).toEqual(parseCodeBlock(relatedCodeBlocks.get('output'), {}));
     },
   );
 });

@@ -15,7 +15,7 @@ async function openEngine(options: EngineOptions = {}): Promise<Engine> {
 }
 
 /** Opens an engine whose blocks of the type `work` call `execute`. */
-function openEngineWith(execute: () => unknown): Promise<Engine> {
+function openEngineWithExecute(execute: () => unknown): Promise<Engine> {
   return openEngine({ blocks: [{ types: ['work'], class: 'effect', execute: execute as never }] });
 }
 
@@ -24,8 +24,8 @@ describe('a deployed version', () => {
     const engine = await openEngine();
     const totalsWorkflow = (id: string, code: string) =>
       workflow([fn('F', code)], ['Start -> F'], { id, name: 'Totals' });
-    const executeForOutput = async (reference: string) =>
-      (await engine.execute(reference, {}, { version: 1 })).output;
+    const executeForOutput = async (idOrName: string) =>
+      (await engine.execute(idOrName, {}, { version: 1 })).output;
     await engine.deploy(totalsWorkflow('first', 'return 1'));
     expect(await executeForOutput('Totals')).toMatchObject({ result: 1 });
     await engine.deploy(totalsWorkflow('second', 'return 3'));
@@ -105,7 +105,7 @@ describe('a faulty executor', () => {
     ['a function', () => ({ output: { call: () => 1 } }), /"call" is a function/],
     ['a circular value', () => ({ output: createCircularValue() }), /contains itself/],
   ])('that returns %s fails its block with a clear message', async (_title, execute, message) => {
-    const engine = await openEngineWith(execute);
+    const engine = await openEngineWithExecute(execute);
     const result = await engine.execute(singleBlockSource);
     expect(result).toMatchObject({
       status: 'failed',
@@ -126,7 +126,7 @@ describe('a faulty executor', () => {
     ],
     ['an error without a message', new TypeError(), 'TypeError'],
   ])('that throws %s fails its block', async (_title, thrown, message) => {
-    const engine = await openEngineWith(() => {
+    const engine = await openEngineWithExecute(() => {
       throw thrown;
     });
     expect(await engine.execute(singleBlockSource)).toMatchObject({
@@ -161,8 +161,8 @@ describe('a faulty executor', () => {
     const secondRun = await engine.start(singleBlockSource);
     await secondRun.cancel();
     const thirdRun = await engine.start(singleBlockSource);
-    call.done();
-    (await scriptedExecutor.nextCall('A')).done({ n: 3 });
+    call.complete();
+    (await scriptedExecutor.nextCall('A')).complete({ n: 3 });
     expect(await thirdRun.result()).toMatchObject({ status: 'completed', output: { n: 3 } });
     expect(await firstRun.result()).toMatchObject({ status: 'completed' });
     expect(scriptedExecutor.calls).toHaveLength(2);
@@ -183,11 +183,11 @@ describe('a faulty executor', () => {
         },
       ],
     });
-    const exportedWorkflow = workflow(
+    const definition = workflow(
       [fn('A', 'return [1]'), block('B', 'work', { list: '<a.result>' }), fn('Z', 'return <a.result>')],
       ['Start -> A -> B -> Z'],
     );
-    const result = await engine.execute({ workflow: exportedWorkflow });
+    const result = await engine.execute({ workflow: definition });
     expect(result).toMatchObject({ output: { result: [1] } });
     const logs = await engine.getLogs(result.runId);
     expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({ input: { list: [1] } });
@@ -230,8 +230,10 @@ describe('values from callers', () => {
     ],
     ['a value that contains itself', { outputs: { A: createCircularValue() } }, 'contains itself'],
   ])('%s in an edit is rejected with its path, and no run starts', async (_, edits, message) => {
-    const answer = () => ({ output: {} });
-    const engine = await openEngine({ blocks: [new ScriptedExecutor({ A: answer, B: answer }).executor] });
+    const returnEmptyOutput = () => ({ output: {} });
+    const engine = await openEngine({
+      blocks: [new ScriptedExecutor({ A: returnEmptyOutput, B: returnEmptyOutput }).executor],
+    });
     const { runId } = await engine.execute({
       workflow: workflow([work('A'), block('B', 'work', { n: 1 })], ['Start -> A -> B']),
     });
@@ -252,23 +254,20 @@ describe('values from callers', () => {
   });
 
   it('mocks of unknown blocks are reported, and the run continues', async () => {
-    const reports: string[] = [];
+    const errorMessages: string[] = [];
     const engine = await openEngine({
       blocks: [new ScriptedExecutor({ A: () => ({ output: {} }) }).executor],
-      onError: (error) => reports.push((error as Error).message),
+      onError: (error) => errorMessages.push((error as Error).message),
     });
     const result = await engine.execute(singleBlockSource, {}, { mocks: { blocks: { Nope: 1 } } });
     expect(result.status).toBe('completed');
-    expect(reports).toEqual([expect.stringContaining('"Nope"')]);
+    expect(errorMessages).toEqual([expect.stringContaining('"Nope"')]);
   });
 
   it('an error that code throws is reported with the line of its source', async () => {
     const engine = await openEngine();
-    const exportedWorkflow = workflow(
-      [fn('A', 'const a = 1;\nthrow new Error("here " + a);')],
-      ['Start -> A'],
-    );
-    const { error } = await engine.execute({ workflow: exportedWorkflow });
+    const definition = workflow([fn('A', 'const a = 1;\nthrow new Error("here " + a);')], ['Start -> A']);
+    const { error } = await engine.execute({ workflow: definition });
     expect(error?.message).toMatch(/here 1/);
     expect(error?.message).toContain('throw new Error("here " + a);');
   });

@@ -16,8 +16,8 @@ import { overrideMethods } from '../support/override-methods.ts';
 import { openEngineOn, openReusableStores, withFailingWrites } from './open-engine.ts';
 import { collect } from '../streams/talk.ts';
 
-const DISK_FULL = new EngineError('DATA_UNWRITABLE', 'The disk is full.');
-const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
+const DISK_FULL_ERROR = new EngineError('DATA_UNWRITABLE', 'The disk is full.');
+const chainSource = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
 const pauseBlock = block('H', 'human_in_the_loop', {});
 
 describe('a store that rejects writes', () => {
@@ -25,29 +25,29 @@ describe('a store that rejects writes', () => {
     const stores = openReusableStores();
     let diskError: Error | undefined;
     const scriptedExecutor = new ScriptedExecutor();
-    const reports: unknown[] = [];
+    const reportedErrors: unknown[] = [];
     const engine = await openEngineOn(
       withFailingWrites(stores, () => diskError),
       {
         blocks: [scriptedExecutor.executor],
-        onError: (error) => reports.push(error),
+        onError: (error) => reportedErrors.push(error),
       },
     );
-    const run = await engine.start(chain);
+    const run = await engine.start(chainSource);
     const { runId } = run;
     const call = await scriptedExecutor.nextCall('A');
     const waitingCalls = [
       run.result(),
       collect(run.events()),
-      engine.cancel('nobody').catch((error: unknown) => error),
+      engine.cancel('unknown').catch((error: unknown) => error),
     ];
-    diskError = DISK_FULL;
-    call.done({ n: 1 });
-    await expect(waitingCalls[0]).rejects.toBe(DISK_FULL);
-    await expect(waitingCalls[1]).rejects.toBe(DISK_FULL);
-    await expect(run.result()).rejects.toBe(DISK_FULL);
-    await expect(collect(run.events())).rejects.toBe(DISK_FULL);
-    expect(reports).toEqual([DISK_FULL]);
+    diskError = DISK_FULL_ERROR;
+    call.complete({ n: 1 });
+    await expect(waitingCalls[0]).rejects.toBe(DISK_FULL_ERROR);
+    await expect(waitingCalls[1]).rejects.toBe(DISK_FULL_ERROR);
+    await expect(run.result()).rejects.toBe(DISK_FULL_ERROR);
+    await expect(collect(run.events())).rejects.toBe(DISK_FULL_ERROR);
+    expect(reportedErrors).toEqual([DISK_FULL_ERROR]);
     expect(scriptedExecutor.calls).toEqual(['A']);
     diskError = undefined;
     await engine.close();
@@ -71,9 +71,9 @@ describe('a store that rejects writes', () => {
     });
     await run.result();
     const [pause] = (await engine.getRun(run.runId)).pauses;
-    diskError = DISK_FULL;
+    diskError = DISK_FULL_ERROR;
     const answer = { token: pause?.token ?? '', input: { n: 1 } };
-    await expect(engine.resume(run.runId, answer)).rejects.toBe(DISK_FULL);
+    await expect(engine.resume(run.runId, answer)).rejects.toBe(DISK_FULL_ERROR);
     diskError = undefined;
     await expect
       .poll(() => engine.resume(run.runId, answer).catch(() => undefined), { timeout: 20_000 })
@@ -96,7 +96,7 @@ describe('a store that rejects writes', () => {
       { ...stores, values },
       { blocks: [scriptedExecutor.executor], onError: () => undefined },
     );
-    const run = await engine.start(chain);
+    const run = await engine.start(chainSource);
     await expect(run.result()).rejects.toBe(valueError);
     await expect
       .poll(() => engine.getRun(run.runId))
@@ -127,11 +127,11 @@ describe('a store that rejects writes', () => {
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
     const call = await scriptedExecutor.nextCall('A');
     isFull = true;
-    call.done({ last: true });
+    call.complete({ last: true });
     await new Promise(setImmediate);
     const calls = [engine.getLogs(run.runId), engine.getRun(run.runId), run.result()];
-    reject(DISK_FULL);
-    for (const pendingCall of calls) await expect(pendingCall).rejects.toBe(DISK_FULL);
+    reject(DISK_FULL_ERROR);
+    for (const pendingCall of calls) await expect(pendingCall).rejects.toBe(DISK_FULL_ERROR);
     expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
     await engine.close();
     const nextScriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { last: true } }) });
@@ -153,9 +153,9 @@ describe('a store that rejects writes', () => {
     const run = await engine.start({ workflow: workflow([workflowBlock], ['Start -> W']) });
     const childCall = await scriptedExecutor.nextCall('A');
     childRunId = childCall.context.runId;
-    diskError = DISK_FULL;
-    childCall.done();
-    await expect(run.result()).rejects.toBe(DISK_FULL);
+    diskError = DISK_FULL_ERROR;
+    childCall.complete();
+    await expect(run.result()).rejects.toBe(DISK_FULL_ERROR);
     diskError = undefined;
     await engine.close();
     const nextScriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { n: 1 } }) });
@@ -173,13 +173,15 @@ describe('a store that rejects writes', () => {
       blocks: [scriptedExecutor.executor],
       onError: () => undefined,
     });
-    const run = await engine.start(chain);
+    const run = await engine.start(chainSource);
     const call = await scriptedExecutor.nextCall('A');
     const { page_count: pageCount } = db.prepare('PRAGMA page_count').get() as { page_count: number };
     db.exec(`PRAGMA max_page_count = ${pageCount}`);
-    call.done({ text: 'x'.repeat(8000) });
+    call.complete({ text: 'x'.repeat(8000) });
     await expect(run.result()).rejects.toMatchObject({ code: 'DATA_UNWRITABLE', details: { file } });
-    await expect(engine.execute(chain, 'x'.repeat(8000))).rejects.toMatchObject({ code: 'DATA_UNWRITABLE' });
+    await expect(engine.execute(chainSource, 'x'.repeat(8000))).rejects.toMatchObject({
+      code: 'DATA_UNWRITABLE',
+    });
     await engine.close();
     const nextScriptedExecutor = new ScriptedExecutor({
       A: () => ({ output: {} }),
@@ -215,7 +217,7 @@ describe('a run that stopped before its record was written', () => {
       runs: overrideMethods(stores.runs, { saveRecord: () => true }),
     };
     const firstEngine = await openEngineOn(storesWithoutRecords, { blocks: [scriptedExecutor.executor] });
-    const { runId } = await firstEngine.start(chain);
+    const { runId } = await firstEngine.start(chainSource);
     await scriptedExecutor.nextCall('A');
     await firstEngine.close({ graceMs: 0 });
     const nextEngine = await openEngineOn(stores, { blocks: [scriptedExecutor.executor], recover: false });
@@ -225,10 +227,10 @@ describe('a run that stopped before its record was written', () => {
 
 describe('a data folder that another engine owns', () => {
   it('is rejected with the name of its owner', async () => {
-    const data = createDataFolder();
-    const engine = await createEngine({ data });
+    const dataFolder = createDataFolder();
+    const engine = await createEngine({ data: dataFolder });
     onTestFinished(() => engine.close());
-    await expect(createEngine({ data })).rejects.toMatchObject({
+    await expect(createEngine({ data: dataFolder })).rejects.toMatchObject({
       code: 'DATA_LOCKED',
       message: expect.stringContaining(`process ${process.pid}`) as string,
     });
@@ -238,33 +240,33 @@ describe('a data folder that another engine owns', () => {
 
 describe('a corrupt journal', () => {
   it('is reported with its run, and the other runs continue', async () => {
-    const data = createDataFolder();
+    const dataFolder = createDataFolder();
     const scriptedExecutor = new ScriptedExecutor();
-    const firstEngine = await createEngine({ data, blocks: [scriptedExecutor.executor] });
-    const corruptRun = await firstEngine.start(chain);
-    const intactRun = await firstEngine.start(chain);
+    const firstEngine = await createEngine({ data: dataFolder, blocks: [scriptedExecutor.executor] });
+    const corruptRun = await firstEngine.start(chainSource);
+    const intactRun = await firstEngine.start(chainSource);
     for (const _ of [corruptRun, intactRun]) await scriptedExecutor.nextCall('A');
     await firstEngine.close({ graceMs: 0 });
-    const db = new DatabaseSync(join(data, 'heddle.db'));
+    const db = new DatabaseSync(join(dataFolder, 'heddle.db'));
     const runRow = db.prepare('SELECT number FROM runs WHERE run_id = ?').get(corruptRun.runId);
     db.prepare('UPDATE journal SET entry = ? WHERE run = ? AND seq = 1').run(
       '{"seq":',
       runRow?.['number'] ?? 0,
     );
     db.close();
-    const reports: [string, string | undefined][] = [];
+    const reportedErrors: [string, string | undefined][] = [];
     const nextScriptedExecutor = new ScriptedExecutor({
       A: () => ({ output: {} }),
       B: () => ({ output: {} }),
     });
     const nextEngine = await createEngine({
-      data,
+      data: dataFolder,
       blocks: [nextScriptedExecutor.executor],
-      onError: (error, runId) => reports.push([(error as EngineError).code, runId]),
+      onError: (error, runId) => reportedErrors.push([(error as EngineError).code, runId]),
     });
     onTestFinished(() => nextEngine.close());
     await expect.poll(() => nextEngine.getRun(intactRun.runId)).toMatchObject({ status: 'completed' });
-    expect(reports).toEqual([['JOURNAL_CORRUPT', corruptRun.runId]]);
+    expect(reportedErrors).toEqual([['JOURNAL_CORRUPT', corruptRun.runId]]);
     expect((await nextEngine.getRun(corruptRun.runId)).suspended).toContain(corruptRun.runId);
     await expect(nextEngine.attach(corruptRun.runId)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' });
   });

@@ -3,9 +3,9 @@ import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it } from 'vitest';
 import { ScriptedExecutor } from '../support/scripted-executor.ts';
 import { TestClock } from '../support/test-clock.ts';
-import { itemOf, openWorker } from './segment-worker.ts';
+import { journalItemOf, openWorker } from './segment-worker.ts';
 
-/** A time at which no block of a lost task has run. */
+/** A time later than every execution of a block in a lost task. */
 const LATER_MS = 5_000_000_000_000;
 
 describe('Segments', () => {
@@ -14,20 +14,24 @@ describe('Segments', () => {
     const unreachableWorker = openWorker(scriptedExecutor);
     const { runId, owed } = await unreachableWorker.recordRun(['A'], ['Start -> A']);
     const otherWorker = openWorker(
-      new ScriptedExecutor({}, () => ({ output: { by: 'the other' } })),
+      new ScriptedExecutor({}, () => ({ output: { worker: 'the other' } })),
       unreachableWorker.stores,
     );
     const startEntries = (await otherWorker.run({ runId, owed })).entries.slice(0, 1);
-    const position = { seq: 2, tip: 'start block', unwritten: [itemOf('start block', startEntries, 2)] };
+    const position = {
+      seq: 2,
+      tip: 'start block',
+      unwritten: [journalItemOf('start block', startEntries, 2)],
+    };
     const commandsAtA = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 1], try: 1 }];
     const request = { runId, owed: commandsAtA, position, beyond: false };
-    const running = unreachableWorker.run(request);
+    const runPromise = unreachableWorker.run(request);
     const call = await scriptedExecutor.nextCall('A');
     const { id, entries } = await otherWorker.run(request);
-    await otherWorker.save(runId, { seq: 3, tip: id, unwritten: [itemOf(id, entries, 3)] });
+    await otherWorker.save(runId, { seq: 3, tip: id, unwritten: [journalItemOf(id, entries, 3)] });
     const writtenEntries = await unreachableWorker.stores.runs.journal(runId);
-    call.done({ by: 'the worker that is cut off' });
-    await running;
+    call.complete({ worker: 'the worker that is cut off' });
+    await runPromise;
     await unreachableWorker.save(runId, position);
     expect(await unreachableWorker.stores.runs.journal(runId)).toEqual(writtenEntries);
     expect(await unreachableWorker.stores.runs.record(runId)).toMatchObject({ status: 'completed', seq: 3 });
@@ -35,12 +39,16 @@ describe('Segments', () => {
 
   describe('a run whose task was lost after it had written entries', () => {
     /** Records a run of A -> B -> C. A lost worker writes the entries of the start block, A and B. */
-    async function loseTask() {
+    async function recordRunWithLostTask() {
       const lostWorker = openWorker(new ScriptedExecutor({}, () => ({ output: { n: 1 } })));
       const { stores } = lostWorker;
       const { runId, owed } = await lostWorker.recordRun(['A', 'B', 'C'], ['Start -> A -> B -> C']);
       const { id, entries } = await lostWorker.run({ runId, owed });
-      await lostWorker.save(runId, { seq: 4, tip: id, unwritten: [itemOf(id, entries.slice(0, 3), 2)] });
+      await lostWorker.save(runId, {
+        seq: 4,
+        tip: id,
+        unwritten: [journalItemOf(id, entries.slice(0, 3), 2)],
+      });
       expect(await stores.runs.record(runId)).toMatchObject({ status: 'running', seq: 4 });
       const readState = async () => ({
         record: await stores.runs.record(runId),
@@ -54,7 +62,7 @@ describe('Segments', () => {
         clock: new TestClock(LATER_MS),
       });
     /** Returns the outputs in the logs of A, B and C. */
-    const outputsIn = async (stores: SharedStores, runId: string) =>
+    const readOutputs = async (stores: SharedStores, runId: string) =>
       (await stores.runs.logs(runId)).slice(1).map(({ output }) => (output as { v: unknown }).v);
     const FAILED_STATE = {
       record: { status: 'failed', seq: 3 },
@@ -66,47 +74,51 @@ describe('Segments', () => {
     };
 
     it('ends, and its record, journal and logs show only this end', async () => {
-      const { stores, runId, owed, readState } = await loseTask();
+      const { stores, runId, owed, readState } = await recordRunWithLostTask();
       const nextWorker = openWorker(new ScriptedExecutor({}, fail), stores);
       expect(await nextWorker.run({ runId, owed, alone: true })).toMatchObject({ written: true });
       expect(await readState()).toMatchObject(FAILED_STATE);
     });
 
     it('ends in the same process', async () => {
-      const { lostWorker, stores, runId, owed, readState } = await loseTask();
+      const { lostWorker, stores, runId, owed, readState } = await recordRunWithLostTask();
       const { id, entries } = await openWorker(new ScriptedExecutor({}, fail), stores).run({ runId, owed });
-      await lostWorker.save(runId, { seq: 3, tip: id, unwritten: [itemOf(id, entries, 2)] });
+      await lostWorker.save(runId, { seq: 3, tip: id, unwritten: [journalItemOf(id, entries, 2)] });
       expect(await readState()).toMatchObject(FAILED_STATE);
     });
 
     it('continues in the same process, which shows no result of the lost task and does not use it', async () => {
-      const { lostWorker, stores, runId, owed } = await loseTask();
+      const { lostWorker, stores, runId, owed } = await recordRunWithLostTask();
       const { id, entries } = await openLaterWorker(stores).run({ runId, owed });
-      await lostWorker.save(runId, { seq: 3, tip: 'A', unwritten: [itemOf('A', entries.slice(0, 2), 2)] });
-      await lostWorker.save(runId, { seq: 5, tip: id, unwritten: [itemOf(id, entries.slice(2), 4)] });
+      await lostWorker.save(runId, {
+        seq: 3,
+        tip: 'A',
+        unwritten: [journalItemOf('A', entries.slice(0, 2), 2)],
+      });
+      await lostWorker.save(runId, { seq: 5, tip: id, unwritten: [journalItemOf(id, entries.slice(2), 4)] });
       expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed', seq: 5 });
-      expect(await outputsIn(stores, runId)).toEqual([{ n: 2 }, { n: 2 }, { n: 2 }]);
+      expect(await readOutputs(stores, runId)).toEqual([{ n: 2 }, { n: 2 }, { n: 2 }]);
     });
 
     it('runs its next blocks in the same process, which then saves the logs of the earlier blocks', async () => {
-      const { lostWorker, stores, runId, owed } = await loseTask();
+      const { lostWorker, stores, runId, owed } = await recordRunWithLostTask();
       const { entries } = await openLaterWorker(stores).run({ runId, owed });
-      const position = { seq: 3, tip: 'A', unwritten: [itemOf('A', entries.slice(0, 2), 2)] };
+      const position = { seq: 3, tip: 'A', unwritten: [journalItemOf('A', entries.slice(0, 2), 2)] };
       const commandsAtB = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 2], try: 1 }];
-      const restResult = await lostWorker.run({ runId, owed: commandsAtB, position });
+      const nextResult = await lostWorker.run({ runId, owed: commandsAtB, position });
       await lostWorker.save(runId, {
         seq: 5,
-        tip: restResult.id,
-        unwritten: [itemOf(restResult.id, restResult.entries, 4)],
+        tip: nextResult.id,
+        unwritten: [journalItemOf(nextResult.id, nextResult.entries, 4)],
       });
       expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed', seq: 5 });
-      expect(await outputsIn(stores, runId)).toEqual([{ n: 2 }, { n: 1 }, { n: 1 }]);
+      expect(await readOutputs(stores, runId)).toEqual([{ n: 2 }, { n: 1 }, { n: 1 }]);
     });
 
     it('is cancelled', async () => {
-      const { stores, runId, readState } = await loseTask();
+      const { stores, runId, readState } = await recordRunWithLostTask();
       const cancelledEntry = { atMs: 9, type: 'cancelled', reason: 'no longer needed' } as const;
-      const unwritten = [itemOf('cancelled', [cancelledEntry], 2)];
+      const unwritten = [journalItemOf('cancelled', [cancelledEntry], 2)];
       await openWorker(new ScriptedExecutor(), stores).save(runId, { seq: 2, tip: 'cancelled', unwritten });
       expect(await readState()).toMatchObject({
         record: { status: 'cancelled', seq: 2 },
@@ -119,9 +131,13 @@ describe('Segments', () => {
       const lostWorker = openWorker(new ScriptedExecutor({}, () => ({ output: {} })));
       const { runId, owed } = await lostWorker.recordRun(['A', 'B'], ['Start -> A', 'Start -> B']);
       const { id, entries } = await lostWorker.run({ runId, owed });
-      await lostWorker.save(runId, { seq: 2, tip: id, unwritten: [itemOf(id, entries.slice(0, 1), 2)] });
+      await lostWorker.save(runId, {
+        seq: 2,
+        tip: id,
+        unwritten: [journalItemOf(id, entries.slice(0, 1), 2)],
+      });
       expect(await lostWorker.stores.runs.logs(runId)).toHaveLength(3);
-      const unwritten = [itemOf('cancelled', [{ atMs: 9, type: 'cancelled' }], 2)];
+      const unwritten = [journalItemOf('cancelled', [{ atMs: 9, type: 'cancelled' }], 2)];
       await lostWorker.save(runId, { seq: 2, tip: 'cancelled', unwritten });
       expect(await lostWorker.stores.runs.logs(runId)).toMatchObject([
         { blockName: 'Start', status: 'cancelled' },
@@ -129,13 +145,13 @@ describe('Segments', () => {
     });
 
     it('pauses, and accepts an answer', async () => {
-      const { stores, runId, owed, readState } = await loseTask();
+      const { stores, runId, owed, readState } = await recordRunWithLostTask();
       const nextWorker = openWorker(
         new ScriptedExecutor({}, () => ({ pause: { please: 'answer' } })),
         stores,
       );
       const { id, entries } = await nextWorker.run({ runId, owed });
-      await nextWorker.save(runId, { seq: 3, tip: id, unwritten: [itemOf(id, entries, 2)] });
+      await nextWorker.save(runId, { seq: 3, tip: id, unwritten: [journalItemOf(id, entries, 2)] });
       expect(await readState()).toMatchObject({
         record: { status: 'paused', seq: 3 },
         journal: ['started', 'completed', 'paused'],
@@ -148,12 +164,16 @@ describe('Segments', () => {
   describe('a follower of a run whose task was lost after it had written entries', () => {
     /** Follows a run of A, B and C, and reads that A and B have completed in a task that is then lost. */
     async function followLostTask(scriptedExecutor: ScriptedExecutor) {
-      const lostWorker = openWorker(new ScriptedExecutor({}, () => ({ output: { by: 'lost' } })));
+      const lostWorker = openWorker(new ScriptedExecutor({}, () => ({ output: { worker: 'lost' } })));
       const { runId, owed } = await lostWorker.recordRun(['A', 'B', 'C'], ['Start -> A -> B -> C']);
       const { id, entries } = await lostWorker.run({ runId, owed });
-      await lostWorker.save(runId, { seq: 4, tip: id, unwritten: [itemOf(id, entries.slice(0, 3), 2)] });
+      await lostWorker.save(runId, {
+        seq: 4,
+        tip: id,
+        unwritten: [journalItemOf(id, entries.slice(0, 3), 2)],
+      });
       const events = lostWorker.follow(runId);
-      expect(await readUntil(events, 'block:started C')).toContain('block:completed B {"by":"lost"}');
+      expect(await readUntil(events, 'block:started C')).toContain('block:completed B {"worker":"lost"}');
       const nextWorker = openWorker(scriptedExecutor, lostWorker.stores, { clock: new TestClock(LATER_MS) });
       return { stores: lostWorker.stores, runId, owed, nextWorker, events };
     }
@@ -169,25 +189,25 @@ describe('Segments', () => {
     };
 
     it('continues with the entries that replace those of the task', async () => {
-      const scriptedExecutor = new ScriptedExecutor({}, () => ({ output: { by: 'next' } }));
+      const scriptedExecutor = new ScriptedExecutor({}, () => ({ output: { worker: 'next' } }));
       const { runId, owed, nextWorker, events } = await followLostTask(scriptedExecutor);
       const { id, entries } = await nextWorker.run({ runId, owed });
-      await nextWorker.save(runId, { seq: 5, tip: id, unwritten: [itemOf(id, entries, 2)] });
+      await nextWorker.save(runId, { seq: 5, tip: id, unwritten: [journalItemOf(id, entries, 2)] });
       expect(await readUntil(events, 'run:ended')).toEqual([
         'block:completed Start {}',
         'block:started A',
-        'block:completed A {"by":"next"}',
+        'block:completed A {"worker":"next"}',
         'block:started B',
-        'block:completed B {"by":"next"}',
+        'block:completed B {"worker":"next"}',
         'block:started C',
-        'block:completed C {"by":"next"}',
+        'block:completed C {"worker":"next"}',
         'run:ended',
       ]);
     });
 
     it('continues with the end of the run after fewer entries', async () => {
       const { runId, nextWorker, events } = await followLostTask(new ScriptedExecutor());
-      const unwritten = [itemOf('cancelled', [{ atMs: 9, type: 'cancelled' }], 2)];
+      const unwritten = [journalItemOf('cancelled', [{ atMs: 9, type: 'cancelled' }], 2)];
       await nextWorker.save(runId, { seq: 2, tip: 'cancelled', unwritten });
       expect(await readUntil(events, 'run:ended')).toEqual(['block:cancelled Start', 'run:ended']);
     });
@@ -216,12 +236,12 @@ describe('Segments', () => {
     const { stores, recordRun, run, save } = openWorker(scriptedExecutor);
     const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A -> B']);
     const { id, entries } = await run({ runId, owed });
-    const pausedPosition = { seq: 3, tip: id, unwritten: [itemOf(id, entries, 2)] };
+    const pausedPosition = { seq: 3, tip: id, unwritten: [journalItemOf(id, entries, 2)] };
     await save(runId, pausedPosition);
     const { pauses: [pause] = [] } = (await stores.runs.record(runId)) ?? {};
     const resumedFields = { type: 'resumed' as const, block: 'A', scope: [], token: pause?.token ?? '' };
     const resumedEntry = { ...resumedFields, atMs: 9, input: { v: {} }, output: { v: {} } };
-    await save(runId, { seq: 4, tip: 'answer', unwritten: [itemOf('answer', [resumedEntry], 4)] });
+    await save(runId, { seq: 4, tip: 'answer', unwritten: [journalItemOf('answer', [resumedEntry], 4)] });
     await openWorker(scriptedExecutor, stores).save(runId, pausedPosition);
     expect((await stores.runs.journal(runId)).map(({ type }) => type)).toEqual([
       'started',

@@ -21,46 +21,46 @@ export function openReusableStores(options: StoreOptions = {}): Stores {
   return { ...openStores(options), close: () => undefined };
 }
 
-/** Returns stores that reject writes to an existing run while `errorFor` returns an error for the run. */
-export function withFailingWrites(stores: Stores, errorFor: (runId: string) => Error | undefined): Stores {
+/** Returns stores that reject writes to an existing run while `errorForRun` returns an error for the run. */
+export function withFailingWrites(stores: Stores, errorForRun: (runId: string) => Error | undefined): Stores {
   const { runs } = stores;
-  const check = (runId: string): void => {
-    const error = errorFor(runId);
+  const throwIfFailing = (runId: string): void => {
+    const error = errorForRun(runId);
     if (error) throw error;
   };
   return {
     ...stores,
     runs: overrideMethods(runs, {
-      append: async (runId, entries, saved) => {
-        check(runId);
-        await runs.append(runId, entries, saved);
+      append: async (runId, entries, recordWithLogs) => {
+        throwIfFailing(runId);
+        await runs.append(runId, entries, recordWithLogs);
       },
       upsert: async (runId, entries) => {
-        check(runId);
+        throwIfFailing(runId);
         await runs.upsert(runId, entries);
       },
       saveRecord: async (record, logs) => {
-        check(record.runId);
+        throwIfFailing(record.runId);
         return runs.saveRecord(record, logs);
       },
       truncate: async (record, logs) => {
-        check(record.runId);
+        throwIfFailing(record.runId);
         await runs.truncate(record, logs);
       },
       addValueUses: async (runId, keys) => {
-        check(runId);
+        throwIfFailing(runId);
         await runs.addValueUses(runId, keys);
       },
       beginStep: async (runId, place, key) => {
-        check(runId);
+        throwIfFailing(runId);
         return runs.beginStep(runId, place, key);
       },
       endStep: async (runId, place, key, result) => {
-        check(runId);
+        throwIfFailing(runId);
         return runs.endStep(runId, place, key, result);
       },
       forgetStep: async (runId, place, key) => {
-        check(runId);
+        throwIfFailing(runId);
         return runs.forgetStep(runId, place, key);
       },
     }),

@@ -10,7 +10,7 @@ import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { openEngineOn, openReusableStores } from './open-engine.ts';
 
-const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
+const chainSource = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
 
 interface Reader extends Pick<Engine, 'getRun' | 'getLogs' | 'listRuns'> {
   getTrace?: Engine['getTrace'];
@@ -23,11 +23,11 @@ interface Location {
 }
 
 function createFolderLocation(): Location {
-  const data = createDataFolder();
+  const dataFolder = createDataFolder();
   return {
-    openOwner: (options) => createEngine({ ...options, data }),
+    openOwner: (options) => createEngine({ ...options, data: dataFolder }),
     openReader: () => {
-      const client = openFolderClient(data);
+      const client = openFolderClient(dataFolder);
       onTestFinished(() => client.close());
       return client;
     },
@@ -61,7 +61,7 @@ async function createPeerLocation(): Promise<Location> {
   };
 }
 
-const LOCATIONS: [name: string, open: () => Location | Promise<Location>][] = [
+const LOCATIONS: [name: string, createLocation: () => Location | Promise<Location>][] = [
   ['in a data folder', createFolderLocation],
   ...(hasPostgres
     ? ([
@@ -71,14 +71,14 @@ const LOCATIONS: [name: string, open: () => Location | Promise<Location>][] = [
     : []),
 ];
 
-describe.each(LOCATIONS)('a run %s', (_, open) => {
+describe.each(LOCATIONS)('a run %s', (_, createLocation) => {
   it('has the same record, logs and list entry for its owner and other readers, even before they are saved', async () => {
-    const { openOwner, openReader } = await open();
+    const { openOwner, openReader } = await createLocation();
     const scriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { n: 1 } }) });
     const engine = await openOwner({ blocks: [scriptedExecutor.executor] });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const reader = await openReader();
-    const { runId } = await engine.start(chain);
+    const { runId } = await engine.start(chainSource);
     await scriptedExecutor.nextCall('B');
 
     for (const runReader of [reader, engine]) {
@@ -97,16 +97,16 @@ it('a list of runs does not read the stored records of open runs a second time',
   const firstEngine = await openEngineOn(stores);
   await firstEngine.execute({ workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) });
   await firstEngine.close();
-  const readRunIds: string[] = [];
+  const idsOfReadRecords: string[] = [];
   const runs = overrideMethods(stores.runs, {
     record: (runId) => {
-      readRunIds.push(runId);
+      idsOfReadRecords.push(runId);
       return stores.runs.record(runId);
     },
   });
   const secondEngine = await openEngineOn({ ...stores, runs }, { recover: false });
   expect((await secondEngine.listRuns()).runs).toMatchObject([{ status: 'paused' }]);
-  expect(readRunIds).toEqual([]);
+  expect(idsOfReadRecords).toEqual([]);
 });
 
 const STATUSES = [

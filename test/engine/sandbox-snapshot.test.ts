@@ -22,18 +22,18 @@ it(
   'the interpreters of an engine start from the snapshot in its data folder, on every runtime',
   { timeout: 60_000 },
   async () => {
-    const data = createDataFolder(onTestFinished);
+    const dataFolder = createDataFolder(onTestFinished);
     const snapshot = new HostSnapshot({
       execPath: process.execPath,
       getConfinement: () => UNCONFINED,
       memoryMiB: 256,
-      folder: join(data, 'sandbox'),
+      folder: join(dataFolder, 'sandbox'),
     });
     expect(snapshot.path).toBeUndefined();
     await snapshot.make();
     await snapshot.close();
-    const hash = await pythonHashIn({ data });
-    expect(await pythonHashIn({ runtime: temporal({ data }) })).toBe(hash);
+    const hash = await pythonHashIn({ data: dataFolder });
+    expect(await pythonHashIn({ runtime: temporal({ data: dataFolder }) })).toBe(hash);
     expect(await pythonHashIn({})).not.toBe(hash);
   },
 );

@@ -29,9 +29,9 @@ export function openWorker(
   return {
     stores,
     /** Records a run of a workflow with these blocks and edges. Returns its id and the command of its start block. */
-    async recordRun(names: string[], edges: string[]) {
+    async recordRun(blockNames: string[], edges: string[]) {
       const definition = workflow(
-        names.map((name) => work(name)),
+        blockNames.map((name) => work(name)),
         edges,
       );
       const { plan } = resources.dependencies.definitions.compile(definition);
@@ -57,11 +57,11 @@ export function openWorker(
       }),
     save: (runId: string, position: Position) => segments.save(runId, position),
     follow: (runId: string) => remoteRuns.events(runId),
-    answer: async (runId: string) => (await remoteRuns.resumeAnswer(runId, { input: {} }))?.seq,
+    answer: async (runId: string) => (await remoteRuns.prepareResumeAnswer(runId, { input: {} }))?.seq,
   };
 }
 
 /** Returns the journal item with these entries, the first of which has the number `seq`. */
-export function itemOf(id: string, entries: readonly TimedEntry[], seq: number) {
+export function journalItemOf(id: string, entries: readonly TimedEntry[], seq: number) {
   return { id, seq, chunk: { v: entries as never } };
 }

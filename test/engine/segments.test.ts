@@ -5,9 +5,9 @@ import { openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { StallDetector } from '../../packages/engine/src/runtime/segments/stall-detector.ts';
-import { log, newRun, record, startedEntry } from '../support/run-data.ts';
+import { createBlockLog, createRunHeader, createRunRecord, createStartedEntry } from '../support/run-data.ts';
 import { ScriptedExecutor } from '../support/scripted-executor.ts';
-import { itemOf, openWorker } from './segment-worker.ts';
+import { journalItemOf, openWorker } from './segment-worker.ts';
 
 const describeEntries = (entries: readonly TimedEntry[]): string[] =>
   entries.map((entry) => `${entry.type} ${'block' in entry ? entry.block : ''}`.trim());
@@ -16,9 +16,10 @@ const describeEntries = (entries: readonly TimedEntry[]): string[] =>
  * Returns stores in which another process saves the run after each read, each time with one more entry and one more
  * log.
  */
-function storesWithWriter(stores: SharedStores, runId: string): SharedStores {
+function createStoresWithWriter(stores: SharedStores, runId: string): SharedStores {
   let seq = 0;
-  const save = (): unknown => stores.runs.saveRecord(record(runId, { seq: ++seq }), [log(runId, seq)]);
+  const save = (): unknown =>
+    stores.runs.saveRecord(createRunRecord(runId, { seq: ++seq }), [createBlockLog(runId, seq)]);
   save();
   const runs = new Proxy(stores.runs, {
     get: (target, name) => {
@@ -36,8 +37,8 @@ function storesWithWriter(stores: SharedStores, runId: string): SharedStores {
 describe('RemoteRuns', () => {
   it('returns a record with its own logs even if another process saves the run during the read', async () => {
     const stores = openStores();
-    await stores.runs.create(newRun('r'), startedEntry());
-    const resources = createWorkerResources(storesWithWriter(stores, 'r'), {});
+    await stores.runs.create(createRunHeader('r'), createStartedEntry());
+    const resources = createWorkerResources(createStoresWithWriter(stores, 'r'), {});
     onTestFinished(() => resources.close());
     const state = await new RemoteRuns(resources.dependencies).readRun('r', { withLogs: true });
     expect(state?.logs).toHaveLength(state?.record.seq ?? 0);
@@ -53,7 +54,7 @@ describe('Segments', () => {
     expect(scriptedExecutor.calls).toEqual(['A', 'B']);
     expect(describeEntries(entries)).toHaveLength(3);
     expect(await stores.runs.journal(runId)).toHaveLength(1);
-    const position = { seq: 4, tip: id, unwritten: [itemOf(id, entries, 2)] };
+    const position = { seq: 4, tip: id, unwritten: [journalItemOf(id, entries, 2)] };
     await run({ runId, owed: [], position });
     expect((await stores.runs.journal(runId)).map(({ type }: Entry) => type)).toEqual([
       'started',
@@ -68,16 +69,16 @@ describe('Segments', () => {
     const scriptedExecutor = new ScriptedExecutor({ B: () => ({ output: {} }) });
     const { recordRun, run } = openWorker(scriptedExecutor);
     const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A -> B']);
-    const detaching = run({ runId, owed, hardMs: 1 });
+    const segmentPromise = run({ runId, owed, hardMs: 1 });
     const call = await scriptedExecutor.nextCall('A');
-    const { id, entries, over } = await detaching;
+    const { id, entries, over } = await segmentPromise;
     expect(over).toBe(true);
-    call.done({ n: 1 });
+    call.complete({ n: 1 });
     await new Promise(setImmediate);
-    const position = { seq: 2, tip: id, unwritten: [itemOf(id, entries, 2)] };
+    const position = { seq: 2, tip: id, unwritten: [journalItemOf(id, entries, 2)] };
     const commandsAfterStart = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 1], try: 1 }];
-    const claimedResult = await run({ runId, owed: commandsAfterStart, position });
-    expect(describeEntries(claimedResult.entries)).toHaveLength(2);
+    const nextResult = await run({ runId, owed: commandsAfterStart, position });
+    expect(describeEntries(nextResult.entries)).toHaveLength(2);
     expect(scriptedExecutor.calls).toEqual(['A', 'B']);
   });
 
@@ -85,20 +86,20 @@ describe('Segments', () => {
     const scriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { n: 1 } }) });
     const lostWorker = openWorker(scriptedExecutor);
     const { runId, owed } = await lostWorker.recordRun(['A', 'B', 'C'], ['Start -> A -> B -> C']);
-    const reported: TimedEntry[] = [];
+    const reportedEntries: TimedEntry[] = [];
     const shutdown = new AbortController();
-    const running = lostWorker.run({
+    const runPromise = lostWorker.run({
       runId,
       owed,
       signal: shutdown.signal,
-      onProgress: (entries) => reported.splice(0, reported.length, ...entries),
+      onProgress: (entries) => reportedEntries.splice(0, reportedEntries.length, ...entries),
     });
     await scriptedExecutor.nextCall('B');
     const nextScriptedExecutor = new ScriptedExecutor({}, () => ({ output: { n: 2 } }));
     const { entries } = await openWorker(nextScriptedExecutor, lostWorker.stores).run({
       runId,
       owed,
-      recoveredEntries: reported,
+      recoveredEntries: reportedEntries,
     });
     expect([scriptedExecutor.calls, nextScriptedExecutor.calls]).toEqual([
       ['A', 'B'],
@@ -106,7 +107,7 @@ describe('Segments', () => {
     ]);
     expect(entries).toHaveLength(4);
     shutdown.abort();
-    await running;
+    await runPromise;
   });
 
   it('of a stalled worker write nothing after other workers have continued the run', async () => {
@@ -116,18 +117,18 @@ describe('Segments', () => {
       stallDetector: new StallDetector(() => nowMs),
     });
     const { runId, owed } = await stalledWorker.recordRun(['A'], ['Start -> A']);
-    const running = stalledWorker.run({ runId, owed, alone: true });
+    const runPromise = stalledWorker.run({ runId, owed, alone: true });
     const call = await scriptedExecutor.nextCall('A');
     nowMs = 60_000;
-    const otherScriptedExecutor = new ScriptedExecutor({}, () => ({ output: { by: 'the other' } }));
+    const otherScriptedExecutor = new ScriptedExecutor({}, () => ({ output: { worker: 'the other' } }));
     expect(
       await openWorker(otherScriptedExecutor, stalledWorker.stores).run({ runId, owed, alone: true }),
     ).toMatchObject({
       written: true,
     });
     const writtenEntries = await stalledWorker.stores.runs.journal(runId);
-    call.done({ by: 'the stalled one' });
-    await expect(running).rejects.toMatchObject({ code: 'RUN_ELSEWHERE' });
+    call.complete({ worker: 'the stalled one' });
+    await expect(runPromise).rejects.toMatchObject({ code: 'RUN_ELSEWHERE' });
     expect(await stalledWorker.stores.runs.journal(runId)).toEqual(writtenEntries);
     expect(await stalledWorker.stores.runs.record(runId)).toMatchObject({
       status: 'completed',
@@ -155,9 +156,9 @@ describe('Segments', () => {
     const scriptedExecutor = new ScriptedExecutor({}, () => ({ output: { n: 1 } }));
     const stores = openStores();
     const tail = stores.runs.tail.bind(stores.runs);
-    let fullReads = 0;
+    let fullReadCount = 0;
     stores.runs.tail = (runId, seq) => {
-      if (seq < 0) fullReads++;
+      if (seq < 0) fullReadCount++;
       return tail(runId, seq);
     };
     const { recordRun, run } = openWorker(scriptedExecutor, stores);
@@ -167,11 +168,11 @@ describe('Segments', () => {
     const positions = entries.map((entry, index) => ({
       seq: index + 2,
       tip: `one-${index}`,
-      unwritten: [itemOf(`one-${index}`, [entry], index + 2)],
+      unwritten: [journalItemOf(`one-${index}`, [entry], index + 2)],
     }));
     const read = (position: Position): Promise<unknown> => run({ runId, owed: [], beyond: false, position });
     for (const position of positions) await read(position);
-    fullReads = 0;
+    fullReadCount = 0;
     // In the order of a worker with several slots: a request is at most two positions away from its position in the
     // journal.
     for (let index = 0; index < positions.length; index += 3)
@@ -179,7 +180,7 @@ describe('Segments', () => {
         const position = positions[positionIndex];
         if (position) await read({ ...position, unwritten: [] });
       }
-    expect(fullReads).toBeLessThanOrEqual(3);
+    expect(fullReadCount).toBeLessThanOrEqual(3);
     expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed' });
   });
 
@@ -190,7 +191,7 @@ describe('Segments', () => {
     const firstResult = await run({ runId, owed });
     // The journal has the result of another worker at this position: the start block only.
     const [startEntry] = firstResult.entries as [TimedEntry];
-    const position = { seq: 2, tip: 'other', unwritten: [itemOf('other', [startEntry], 2)] };
+    const position = { seq: 2, tip: 'other', unwritten: [journalItemOf('other', [startEntry], 2)] };
     const secondResult = await run({
       runId,
       owed: owed.map((command) => ({ ...command, at: [1] })),

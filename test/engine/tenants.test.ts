@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchNewProcesses } from '../attacks/processes.ts';
 import { block, condition, fn, loop, workflow, type TestBlock } from '../support/workflow.ts';
 
-async function open(options: EngineOptions): Promise<Engine> {
+async function openEngine(options: EngineOptions): Promise<Engine> {
   const engine = await createEngine(options);
   onTestFinished(() => engine.close({ graceMs: 0 }));
   return engine;
@@ -34,9 +34,9 @@ function findSandboxPids(program: 'child.cjs' | 'python-child.cjs'): number[] {
 const pythonBlock = (name: string, fields: { [name: string]: Json } = {}): TestBlock =>
   block(name, 'function', { code: 'return 1', language: 'python', ...fields });
 
-/** Returns an executor of blocks of the type `until`, which end when `isReached` returns true. */
-const createUntilExecutor = (isReached: () => boolean): BlockExecutor => ({
-  types: ['until'],
+/** Returns an executor of blocks of the type `wait_until`, which end when `isReached` returns true. */
+const createWaitUntilExecutor = (isReached: () => boolean): BlockExecutor => ({
+  types: ['wait_until'],
   class: 'effect',
   execute: async () => {
     await vi.waitFor(() => expect(isReached()).toBe(true), { timeout: 20_000 });
@@ -57,7 +57,7 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
 
   it('runs in separate processes: functions, conditions and loop conditions', async () => {
     const requestedWorkflowIds: string[] = [];
-    const engine = await open({
+    const engine = await openEngine({
       sandbox: { maxProcesses: 4 },
       tenant: async (workflowId) => {
         requestedWorkflowIds.push(workflowId);
@@ -75,7 +75,7 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
   });
 
   it('shares processes if no tenants are configured', async () => {
-    const engine = await open({ sandbox: { maxProcesses: 4 } });
+    const engine = await openEngine({ sandbox: { maxProcesses: 4 } });
     for (const id of ['a', 'b'])
       expect(await engine.execute({ workflow: codeWorkflow(id) }, {})).toMatchObject({ status: 'completed' });
     expect(findSandboxPids('child.cjs')).toHaveLength(1);
@@ -83,7 +83,7 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
 
   it('does not run if its tenant cannot be determined', async () => {
     let isAvailable = false;
-    const engine = await open({
+    const engine = await openEngine({
       tenant: () => {
         if (isAvailable) return 'a';
         throw new Error('The records cannot be reached.');
@@ -97,10 +97,10 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
 
 describe.runIf(process.platform === 'linux')('a run whose plan has code in Python', () => {
   it('starts its process while other blocks run', async () => {
-    const engine = await open({
-      blocks: [createUntilExecutor(() => findSandboxPids('python-child.cjs').length === 1)],
+    const engine = await openEngine({
+      blocks: [createWaitUntilExecutor(() => findSandboxPids('python-child.cjs').length === 1)],
     });
-    const definition = workflow([block('U', 'until'), pythonBlock('P')], ['Start -> U -> P']);
+    const definition = workflow([block('U', 'wait_until'), pythonBlock('P')], ['Start -> U -> P']);
     expect(await engine.execute({ workflow: definition }, {})).toMatchObject({
       status: 'completed',
       output: { result: 1 },
@@ -110,9 +110,9 @@ describe.runIf(process.platform === 'linux')('a run whose plan has code in Pytho
 
   it('starts processes for its images and its tenant, and none for mocked blocks', async () => {
     const requestedImageIds: string[] = [];
-    const engine = await open({
+    const engine = await openEngine({
       blocks: [
-        createUntilExecutor(
+        createWaitUntilExecutor(
           () => requestedImageIds.length === 2 && findSandboxPids('python-child.cjs').length === 1,
         ),
       ],
@@ -125,7 +125,7 @@ describe.runIf(process.platform === 'linux')('a run whose plan has code in Pytho
       tenant: () => 'a',
     });
     const blocks = [
-      block('U', 'until'),
+      block('U', 'wait_until'),
       condition('C', { yes: 'true', no: '' }),
       pythonBlock('One', { sandboxId: ' one ' }),
       pythonBlock('Two', { sandboxId: 'two' }),

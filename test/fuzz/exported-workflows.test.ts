@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../packages/core/src/json.ts';
 import { parseWorkflow, parseWorkflowText } from '../../packages/core/src/schema/parse.ts';
-import { byScale } from '../support/scale.ts';
+import { pickByScale } from '../support/scale.ts';
 import { applyTextEdits, textEdits, mutate, mutation } from './mutation.ts';
 import { checkAndCompile } from './check-and-compile.ts';
 import type { Outcome } from './check-and-compile.ts';
@@ -32,11 +32,11 @@ describe('an exported workflow', () => {
       expect(checkAndCompile(parseWorkflowText(workflowText))).toBe('compiled');
   });
 
-  const timeout = byScale(120_000, 600_000);
+  const timeout = pickByScale(120_000, 600_000);
   it('with up to four changes is parsed, checked and compiled without an exception', { timeout }, () => {
-    const counts: Record<Outcome, number> = { 'not read': 0, 'not compiled': 0, compiled: 0 };
+    const counts: Record<Outcome, number> = { 'not parsed': 0, 'not compiled': 0, compiled: 0 };
     const mutationLists = fc.array(mutation, { minLength: 1, maxLength: 4 });
-    const numRuns = byScale(800, 100_000);
+    const numRuns = pickByScale(800, 100_000);
     fc.assert(
       fc.property(text, mutationLists, (original, mutations) => {
         const input = JSON.parse(original) as Json;
@@ -54,7 +54,7 @@ describe('an exported workflow', () => {
       fc.property(text, textEdits, (original, edits) => {
         checkAndCompile(parseWorkflowText(applyTextEdits(original, edits)));
       }),
-      { numRuns: byScale(400, 40_000) },
+      { numRuns: pickByScale(400, 40_000) },
     );
   });
 });

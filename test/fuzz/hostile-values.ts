@@ -15,7 +15,7 @@ const blocks = ['p', 'My Block', 'constructor', '__proto__'].map((name, index) =
 export const context: TemplateContext = {
   names: buildNames(blocks, [{ id: 'v', name: 'v' }]),
   reader: 'p',
-  fieldPosition: 'inside',
+  fieldPosition: 'ordinary',
 };
 
 /** Returns a lookup that resolves everything to `value`. There is one environment value, `K`. */

@@ -6,10 +6,10 @@ import type { Json } from '../../packages/core/src/json.ts';
 import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
 import type { BoundCode } from '../../packages/core/src/refs/bind.ts';
 import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
-import { byScale } from '../support/scale.ts';
+import { pickByScale } from '../support/scale.ts';
 import { context, hostileText, hostileValue, createLookup, textOf } from './hostile-values.ts';
 
-const runOptions = { numRuns: byScale(500, 50_000) };
+const runOptions = { numRuns: pickByScale(500, 50_000) };
 
 /** A separate realm (a context with its own globals), in which `boom` counts how often a value ran as code. */
 const realm = createContext({ booms: 0 });

@@ -3,13 +3,13 @@ import { afterAll, expect, it } from 'vitest';
 import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
 import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
 import { createSandbox } from '../../packages/sandbox/src/index.ts';
-import { byScale } from '../support/scale.ts';
+import { pickByScale } from '../support/scale.ts';
 import { context, hostileValue, createLookup, textOf } from './hostile-values.ts';
 
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const runOptions = { numRuns: byScale(80, 5000) };
+const runOptions = { numRuns: pickByScale(80, 5000) };
 const DEFINE_BOOM = 'globalThis.booms = 0; globalThis.boom = () => { booms++; return "boom"; };';
 
 it('a hostile value is unchanged by function code in an isolate, and is not evaluated', async () => {

@@ -6,10 +6,10 @@ import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
 import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
 import { resolveTemplate } from '../../packages/core/src/refs/resolve.ts';
 import { compileTemplate } from '../../packages/core/src/refs/text.ts';
-import { byScale } from '../support/scale.ts';
+import { pickByScale } from '../support/scale.ts';
 import { context, hostileText, hostileValue, createLookup, textOf } from './hostile-values.ts';
 
-const runOptions = { numRuns: byScale(500, 50_000) };
+const runOptions = { numRuns: pickByScale(500, 50_000) };
 
 /** Returns the result of `act`; undefined if it throws a BlockError. */
 function resultOrUndefined<T>(act: () => T): T | undefined {
@@ -45,7 +45,7 @@ describe('hostile references and placeholders', () => {
         const expected = Array.isArray(value) && path === 'length' ? 0 : '';
         expect(resolveTemplate(template, createLookup(value), 'native')).toBe(expected);
       }),
-      { numRuns: byScale(400, 10_000) },
+      { numRuns: pickByScale(400, 10_000) },
     );
   });
 

@@ -9,7 +9,7 @@ import { block, workflow } from '../support/workflow.ts';
 import { startServices } from './services.ts';
 import type { Services } from './services.ts';
 
-async function openServices(): Promise<Services> {
+async function startServicesForTest(): Promise<Services> {
   const services = await startServices();
   onTestFinished(() => services.close());
   return services;
@@ -35,7 +35,7 @@ const SEND_FIELDS = { operation: 'send', channel: 'C0123456789', text: 'Hello' }
 
 describe('an integration block', () => {
   it('sends its fields, and returns the response of the service', async () => {
-    const services = await openServices();
+    const services = await startServicesForTest();
     const result = await run(services, ['slack', SEND_FIELDS]);
     expect(result).toMatchObject({
       status: 'completed',
@@ -47,7 +47,7 @@ describe('an integration block', () => {
   });
 
   it('accepts the alternative field of a pair', async () => {
-    const result = await run(await openServices(), [
+    const result = await run(await startServicesForTest(), [
       'slack',
       { ...SEND_FIELDS, channel: null, manualChannel: 'C0123456789' },
     ]);
@@ -55,7 +55,7 @@ describe('an integration block', () => {
   });
 
   it('collects the pages of a list', async () => {
-    const services = await openServices();
+    const services = await startServicesForTest();
     const result = await run(services, ['slack', { operation: 'list_channels', channelLimit: '2' }]);
     expect((result.output as { channels: object[] }).channels).toHaveLength(3);
     expect(services.requests.map(({ query }) => query.get('cursor'))).toEqual([null, 'Mg==']);
@@ -65,14 +65,14 @@ describe('an integration block', () => {
     ['slack', SEND_FIELDS, 'slack'],
     ['google_calendar_v2', { operation: 'list' }, 'google_calendar'],
   ] as const)('waits for the time that a service sets in a rate limit: %s', async (type, fields, name) => {
-    const services = await openServices();
+    const services = await startServicesForTest();
     services.rateLimitNext(name, 1);
     const clock = new TestClock();
-    const running = run(services, [type, fields], { clock });
+    const resultPromise = run(services, [type, fields], { clock });
     await clock.waitForTimer(1000);
     expect(services.requests).toHaveLength(1);
     clock.advance(1000);
-    expect(await running).toMatchObject({ status: 'completed' });
+    expect(await resultPromise).toMatchObject({ status: 'completed' });
     expect(services.requests.length).toBeGreaterThan(1);
   });
 
@@ -134,13 +134,13 @@ describe('an integration block', () => {
       /"to" contains a line break/,
     ],
   ])('fails with a clear message if it %s', async (...[, type, fields, code, message]) => {
-    const result = await run(await openServices(), [type, fields]);
+    const result = await run(await startServicesForTest(), [type, fields]);
     expect(result).toMatchObject({ status: 'failed', error: { code } });
     expect(result.error?.message).toMatch(message);
   });
 
   it('without a credential fails with a message that names the option that sets one', async () => {
-    const result = await run(await openServices(), ['slack', SEND_FIELDS], { credentials: {} });
+    const result = await run(await startServicesForTest(), ['slack', SEND_FIELDS], { credentials: {} });
     expect(result.error).toMatchObject({ code: 'CREDENTIAL_UNKNOWN' });
     expect(result.error?.message).toContain('--credential slack=VALUE');
   });
@@ -148,7 +148,7 @@ describe('an integration block', () => {
   it('names the service that rejects the credential, without the credential', async () => {
     const credentials = { gmail: 'wrong-token' };
     const fields = { operation: 'send_gmail', to: 'a@example.com', body: 'x' };
-    const result = await run(await openServices(), ['gmail_v2', fields], { credentials });
+    const result = await run(await startServicesForTest(), ['gmail_v2', fields], { credentials });
     expect(result.error?.message).toMatch(
       /responded with 401: .*the service "gmail" does not accept the credential/,
     );
@@ -156,7 +156,7 @@ describe('an integration block', () => {
   });
 
   it('writes each value into one cell, whatever it contains', async () => {
-    const services = await openServices();
+    const services = await startServicesForTest();
     const fields = {
       operation: 'append',
       spreadsheetId: 'sheet-1',
@@ -171,7 +171,7 @@ describe('an integration block', () => {
   });
 
   it('encodes text in all languages in messages', async () => {
-    const services = await openServices();
+    const services = await startServicesForTest();
     const fields = {
       operation: 'send_gmail',
       to: 'Zoë <zoe@example.com>',
@@ -186,7 +186,7 @@ describe('an integration block', () => {
   });
 
   it('sends a message to each recipient of a list, including one with a comma in the quoted name', async () => {
-    const services = await openServices();
+    const services = await startServicesForTest();
     const to = '"Lovelace, \\"Ada\\"" <ada@example.com>, , bob@example.com,"Zoë, X" <zoe@example.com>';
     const fields = { operation: 'send_gmail', to, subject: 'x', body: 'x' };
     expect(await run(services, ['gmail_v2', fields])).toMatchObject({ status: 'completed' });
@@ -198,7 +198,7 @@ describe('an integration block', () => {
   });
 
   it('writes a paragraph that is longer than Notion accepts as several paragraphs', async () => {
-    const services = await openServices();
+    const services = await startServicesForTest();
     const content = `${'a'.repeat(200_000)}${'b'.repeat(5)}\n\nend`;
     const fields = { operation: 'notion_create_page', parentId: 'page', title: 'T', content };
     await run(services, ['notion_v2', fields]);
@@ -212,7 +212,7 @@ describe('an integration block', () => {
   });
 
   it('does not follow a redirect of the service to a private address', async () => {
-    const [services, internal] = await Promise.all([openServices(), openServices()]);
+    const [services, internal] = await Promise.all([startServicesForTest(), startServicesForTest()]);
     services.redirect('slack', `${internal.baseUrls['slack']}/chat.postMessage`);
     const result = await run(services, ['slack', SEND_FIELDS]);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
@@ -248,8 +248,8 @@ describe('arguments of a model', () => {
     ['a key', { apiKey: 'stolen', botToken: 'stolen' }],
     ['a base URL', { url: 'http://169.254.169.254/', baseUrl: 'http://127.0.0.1/', host: '127.0.0.1' }],
     ['a header', { headers: { authorization: 'Bearer stolen' } }],
-  ])('cannot set %s', async (_what, extraArgs) => {
-    const services = await openServices();
+  ])('cannot set %s', async (_title, extraArgs) => {
+    const services = await startServicesForTest();
     const { calls } = await runAgent(
       services,
       { type: 'slack', operation: 'send' },
@@ -263,7 +263,7 @@ describe('arguments of a model', () => {
   });
 
   it('and values of the input cannot change the structure of fields that the author has set', async () => {
-    const services = await openServices();
+    const services = await startServicesForTest();
     const params = {
       spreadsheetId: 'sheet-1',
       sheetName: 'Leads',
@@ -276,7 +276,7 @@ describe('arguments of a model', () => {
   });
 
   it('cannot replace fields that the author has set', async () => {
-    const services = await openServices();
+    const services = await startServicesForTest();
     const tool = { type: 'slack', operation: 'send', params: { channel: 'C0123456789' } };
     const call = { name: 'slack_message', args: { channel: 'C0000000002', text: 'x' } };
     await runAgent(services, tool, call);
@@ -286,7 +286,7 @@ describe('arguments of a model', () => {
   it.each(['../../../user', '..', 'a/../../x', 'x?admin=1', 'x#y', '%2e%2e', 'a\\..\\..\\b'])(
     'cannot leave the path of the operation: %s',
     async (baseId) => {
-      const services = await openServices();
+      const services = await startServicesForTest();
       const tool = { type: 'airtable', operation: 'list' };
       await runAgent(services, tool, {
         name: 'airtable_list_records',
@@ -314,8 +314,8 @@ describe('arguments of a model', () => {
         url: 'file:///etc/passwd',
       },
     ],
-  ])('cannot read %s', async (_what, fileReference) => {
-    const services = await openServices();
+  ])('cannot read %s', async (_title, fileReference) => {
+    const services = await startServicesForTest();
     const tool = { type: 'mistral_parse_v3', toolId: 'mistral_parser_v3' };
     const { calls } = await runAgent(services, tool, { name: 'mistral_parser_v3', args: { fileReference } });
     expect(calls).toMatchObject([{ success: false }]);

@@ -67,11 +67,11 @@ function sampleOf(name: string, { schema }: Argument): Json {
   if (firstType === 'integer') return minimum;
   if (firstType === 'array')
     return (items as JsonObject | undefined)?.['type'] === 'object' ? [{ a: 1 }] : ['x'];
-  if (typeof pattern === 'string') return textMatching(new RegExp(pattern));
+  if (typeof pattern === 'string') return sampleMatching(new RegExp(pattern));
   return SAMPLES_BY_TYPE[firstType as string] as Json;
 }
 
-function textMatching(pattern: RegExp): string {
+function sampleMatching(pattern: RegExp): string {
   return ['1.5', 'abcd', 'abc', '12345'].find((text) => pattern.test(text)) ?? 'x';
 }
 
@@ -187,8 +187,8 @@ describe('definitions of integrations', () => {
     async ({ integration, operation, id }) => {
       const tool = integration.tools[id] as IntegrationTool;
       const output = tool.answer?.output;
-      const sampledArgs = sampledArguments(tool);
-      const fields = sampledArgs.map(
+      const argumentsToSend = selectArgumentsToSend(tool);
+      const fields = argumentsToSend.map(
         ([name, argument]) => [fieldsOf(name, argument)[0] ?? name, sampleOf(name, argument)] as const,
       );
       respond = (requestNumber) => responseOf(integration, tool, requestNumber);
@@ -206,7 +206,8 @@ describe('definitions of integrations', () => {
       const isInPath = credential.type === 'key' && credential.in === 'path';
       expect(isInPath ? firstRequest.path : JSON.stringify(firstRequest.headers)).toContain(credentialText);
       expect(firstRequest.query.toString()).not.toContain('the-key');
-      for (const [name, argument] of sampledArgs) expectArgumentSent(firstRequest, tool, { name, argument });
+      for (const [name, argument] of argumentsToSend)
+        expectArgumentSent(firstRequest, tool, { name, argument });
       expect(requests).toHaveLength(requestCountOf(tool));
       if (typeof output === 'object')
         expect(Object.keys(result.output as object).sort()).toEqual(Object.keys(output).sort());
@@ -234,7 +235,7 @@ function requiredFieldsLine(
     tools: { [id: string]: ArgumentDefinitions & { requiredFeature?: string } };
   },
 ): string {
-  const parts = Object.entries(operations).map(([operation, id]) => {
+  const operationTexts = Object.entries(operations).map(([operation, id]) => {
     const requiredArguments = Object.entries(tools[id]?.arguments ?? {}).filter(
       ([, { required }]) => required,
     );
@@ -244,7 +245,7 @@ function requiredFieldsLine(
       ' ',
     );
   });
-  const line = `  ${type}: '${parts.join('; ')}',`;
+  const line = `  ${type}: '${operationTexts.join('; ')}',`;
   const isOneLine = line.length <= MAX_LINE_CHARS || type.length < SHORT_KEY_CHARS;
   return isOneLine ? line : line.replace(': ', ':\n    ');
 }
@@ -253,14 +254,14 @@ function requiredFieldsLine(
  * Returns the arguments of a test call. Omits the page number, because it would limit a list to one page, and the
  * content of an upload, because the call uploads a file instead.
  */
-function sampledArguments({
+function selectArgumentsToSend({
   arguments: definedArguments,
   paging,
   upload,
 }: IntegrationTool): [string, Argument][] {
-  const omitted = [paging?.argument, upload && 'content'];
+  const omittedNames = [paging?.argument, upload && 'content'];
   return Object.entries(definedArguments).filter(
-    ([name, { fields }]) => fields?.length !== 0 && !omitted.includes(name),
+    ([name, { fields }]) => fields?.length !== 0 && !omittedNames.includes(name),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { TestClock } from '../support/test-clock.ts';
-import { startToolService } from './tool-files.ts';
+import { startToolService } from './tool-service.ts';
 
 /** Calls a tool whose service responds with this status and body. Returns the error of the run, and the requests. */
 async function callWithResponse(status: number, body: JsonObject, answer?: JsonObject) {
@@ -47,7 +47,7 @@ describe('the kind of a service failure', () => {
     ['the status', 418, { message: 'No' }, 'conflict'],
     ['the status, which overrides the default for it', 400, { message: 'No' }, 'temporary'],
     ['the code of a response with status 200', 200, { code: 'E8', message: 'No' }, 'invalid'],
-  ])('can be defined by %s', async (_what, status, body, kind) => {
+  ])('can be defined by %s', async (_title, status, body, kind) => {
     const { error } = await callWithResponse(status, body, answer);
     expect(error).toMatchObject({ details: { status, kind } });
   });
@@ -63,10 +63,10 @@ describe('the kind of a service failure', () => {
           : response.writeHead(503).end('perhaps done'),
       { clock },
     );
-    const running = call();
+    const resultPromise = call();
     await clock.waitForTimer(1000);
     clock.advance(1000);
-    expect((await running).error).toMatchObject({ details: { status: 503, kind: 'temporary' } });
+    expect((await resultPromise).error).toMatchObject({ details: { status: 503, kind: 'temporary' } });
     expect(requests).toHaveLength(2);
   });
 
@@ -78,9 +78,9 @@ describe('the kind of a service failure', () => {
       (_, response) => response.end(JSON.stringify(requestCount++ === 0 ? { error: 'ratelimited' } : {})),
       { clock },
     );
-    const running = call();
+    const resultPromise = call();
     await clock.waitForTimer(1000);
     clock.advance(1000);
-    expect(await running).toMatchObject({ status: 'completed' });
+    expect(await resultPromise).toMatchObject({ status: 'completed' });
   });
 });

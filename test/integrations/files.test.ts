@@ -13,8 +13,8 @@ import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { sampledTests } from '../support/scale.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { startToolService, startServer } from './tool-files.ts';
-import type { ToolService } from './tool-files.ts';
+import { startToolService, startServer } from './tool-service.ts';
+import type { ToolService } from './tool-service.ts';
 
 const MIB = 2 ** 20;
 /** Fields of a tool whose responses of more than 1000 bytes become files. */
@@ -108,7 +108,7 @@ describe('a large response to a tool', () => {
     ['the limit of its tool', { answer: { file: { above: 1000, maxBytes: 4 * MIB } } }, {}],
     ['the limit of the engine', FILE_RESPONSE_TOOL, { maxFileBytes: { file: 4 * MIB } }],
     ['the limit of the run', FILE_RESPONSE_TOOL, { maxFileBytes: { run: 4 * MIB } }],
-  ])('that does not end is cut off at %s, and leaves no stored bytes', async (_what, tool, options) => {
+  ])('that does not end is cut off at %s, and leaves no stored bytes', async (_title, tool, options) => {
     const folder = await createDataFolder();
     let lastSentIndex = 0;
     const { call } = await startToolService(
@@ -172,12 +172,12 @@ describe('a large response to a tool', () => {
     const file = fileIn(run);
     const otherTenantRun = await tool.engine.execute(source('other-1'));
     const sameTenantRun = await tool.engine.execute(source('test-1'));
-    const openedBytes = async (runId: string, key: string) =>
+    const readFileSize = async (runId: string, key: string) =>
       (await tool.engine.openFile(runId, { ...file, key }))?.bytes;
-    expect(await openedBytes(sameTenantRun.runId, file.key)).toBe(7 * MIB);
-    expect(await openedBytes(otherTenantRun.runId, file.key)).toBeUndefined();
+    expect(await readFileSize(sameTenantRun.runId, file.key)).toBe(7 * MIB);
+    expect(await readFileSize(otherTenantRun.runId, file.key)).toBeUndefined();
     expect(await (await tool.engine.fileReader(otherTenantRun.runId))(file)).toBeUndefined();
-    for (const key of file.parts ?? []) expect(await openedBytes(sameTenantRun.runId, key)).toBeUndefined();
+    for (const key of file.parts ?? []) expect(await readFileSize(sameTenantRun.runId, key)).toBeUndefined();
     expect(file.parts).toHaveLength(3);
   });
 
@@ -232,7 +232,7 @@ describe('a file that a tool sends in parts', () => {
     ['a URL with a user name', () => 'http://x:y@127.0.0.1/'],
     ['a file: URL', () => 'file:///etc/passwd'],
     ['a missing URL', () => undefined],
-  ])('is not sent to %s', async (_what, locationFor) => {
+  ])('is not sent to %s', async (_title, locationFor) => {
     const foreignRequests: unknown[] = [];
     const otherHost = await startServer((request, response) => {
       foreignRequests.push(request.headers);

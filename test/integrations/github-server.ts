@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { textOf } from './simulated-service.ts';
-import type { Service, SimulatedRequest, SimulatedResponse } from './simulated-service.ts';
+import type { SimulatedService, SimulatedRequest, SimulatedResponse } from './simulated-service.ts';
 
 interface Issue extends JsonObject {
   number: number;
@@ -19,7 +19,7 @@ const MAX_PAGE_SIZE = 100;
  * Simulates the API of docs.github.com/rest: requests need a user agent, lists have the URL of the next page in the
  * header Link, failures have a message, and rate limits have status 403 and a header with the time when they end.
  */
-export function createGithub(): Service {
+export function createGithub(): SimulatedService {
   const issues: Issue[] = [1, 2, 3, 4, 5].map((number) => ({
     number,
     title: `Issue ${number}`,

@@ -85,7 +85,7 @@ describe('GitHub blocks', () => {
       { repo: 'private' },
       { details: { kind: 'not_found' } },
     ],
-  ])('fail with a clear message if the resource %s', async (_what, operation, fields, expected) => {
+  ])('fail with a clear message if the resource %s', async (_title, operation, fields, expected) => {
     const { error } = await (await startGithub()).call(operation, fields);
     expect(error).toMatchObject(expected);
     expect(error?.message).toMatch(/missing required fields: body|Not Found|not mergeable/);
@@ -102,10 +102,10 @@ describe('GitHub blocks', () => {
     const clock = new TestClock(0);
     const { call, rateLimitNext, requests } = await startGithub({ clock });
     rateLimitNext('github', 1);
-    const running = call('github_create_issue', { title: 'Once' });
+    const resultPromise = call('github_create_issue', { title: 'Once' });
     await clock.waitForTimer(1000);
     clock.advance(1000);
-    expect(await running).toMatchObject({ status: 'completed' });
+    expect(await resultPromise).toMatchObject({ status: 'completed' });
     expect(requests).toHaveLength(2);
   });
 });

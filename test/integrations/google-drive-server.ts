@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { googleError, textOf } from './simulated-service.ts';
-import type { Service, SimulatedRequest, SimulatedResponse } from './simulated-service.ts';
+import type { SimulatedService, SimulatedRequest, SimulatedResponse } from './simulated-service.ts';
 
 interface DriveFile {
   id: string;
@@ -16,8 +16,8 @@ interface UploadSession {
   receivedBytes: number;
 }
 
-const DOCUMENT = 'application/vnd.google-apps.document';
-const FOLDER = 'application/vnd.google-apps.folder';
+const DOCUMENT_MIME_TYPE = 'application/vnd.google-apps.document';
+const FOLDER_MIME_TYPE = 'application/vnd.google-apps.folder';
 /** The size of each part except the last one must be a multiple of this. */
 const PART_SIZE_MULTIPLE = 256 * 1024;
 
@@ -34,10 +34,11 @@ const metadataOf = ({ id, name, mimeType, content, parents }: DriveFile): JsonOb
 /** Returns what is wrong with a part of a file; undefined if the part is valid. */
 function problemOf(
   range: string,
-  { bytes, total, received }: { bytes: Buffer; total: number; received: number },
+  { bytes, total, receivedBytes }: { bytes: Buffer; total: number; receivedBytes: number },
 ): string | undefined {
   const [firstByte = 0, lastByte = 0] = range.split('-').map(Number);
-  if (firstByte !== received || lastByte - firstByte + 1 !== bytes.length) return 'Invalid Content-Range';
+  if (firstByte !== receivedBytes || lastByte - firstByte + 1 !== bytes.length)
+    return 'Invalid Content-Range';
   const isLast = lastByte + 1 === total;
   return isLast || bytes.length % PART_SIZE_MULTIPLE === 0
     ? undefined
@@ -48,7 +49,7 @@ function problemOf(
  * Simulates the API of developers.google.com/workspace/drive: files with metadata, resumable uploads, content with
  * alt=media, exports of documents. Rate limits have status 403 and a reason.
  */
-export function createGoogleDrive(): Service {
+export function createGoogleDrive(): SimulatedService {
   const files = new Map<string, DriveFile>();
   const sessions = new Map<string, UploadSession>();
   const addFile = (file: Omit<DriveFile, 'id'>): DriveFile => {
@@ -57,7 +58,7 @@ export function createGoogleDrive(): Service {
     return addedFile;
   };
   for (const name of ['Notes', 'Plan', 'Report'])
-    addFile({ name, mimeType: DOCUMENT, content: Buffer.from(`# ${name}`), parents: ['root'] });
+    addFile({ name, mimeType: DOCUMENT_MIME_TYPE, content: Buffer.from(`# ${name}`), parents: ['root'] });
 
   const startUpload = ({ baseUrl, body, query, headers }: SimulatedRequest): SimulatedResponse => {
     if (query.get('uploadType') !== 'resumable')
@@ -83,7 +84,7 @@ export function createGoogleDrive(): Service {
     if (range === undefined) return errorResponse(400, 'badRequest', 'Missing Content-Range');
     const total = Number(totalText);
     const problem =
-      range === '*' ? undefined : problemOf(range, { bytes, total, received: session.receivedBytes });
+      range === '*' ? undefined : problemOf(range, { bytes, total, receivedBytes: session.receivedBytes });
     if (problem !== undefined) return errorResponse(400, 'badRequest', problem);
     session.parts.push(bytes);
     session.receivedBytes += bytes.length;
@@ -116,7 +117,7 @@ export function createGoogleDrive(): Service {
   };
 
   const exportFile = (file: DriveFile, { query }: SimulatedRequest): SimulatedResponse => {
-    if (file.mimeType !== DOCUMENT)
+    if (file.mimeType !== DOCUMENT_MIME_TYPE)
       return errorResponse(403, 'fileNotExportable', 'Export only supports documents.');
     const type = query.get('mimeType');
     if (type === null) return errorResponse(400, 'required', 'Required parameter: mimeType');
@@ -149,7 +150,7 @@ export function createGoogleDrive(): Service {
     }
     if (path === '/drive/v3/files') {
       if (method === 'GET') return list(request);
-      const { name = 'Untitled', mimeType = FOLDER, parents = ['root'] } = body;
+      const { name = 'Untitled', mimeType = FOLDER_MIME_TYPE, parents = ['root'] } = body;
       return {
         body: metadataOf(
           addFile({ name: textOf(name), mimeType: textOf(mimeType), content: Buffer.alloc(0), parents }),

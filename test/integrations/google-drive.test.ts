@@ -48,7 +48,7 @@ const MIB = 2 ** 20;
 const LARGE_CONTENT = Buffer.alloc(7 * MIB + 123, 'heddle');
 
 /** Returns the first file in the output of a run, and its content. */
-async function contentOf({ engine }: Drive, { runId, output, error }: RunResource) {
+async function readFirstFile({ engine }: Drive, { runId, output, error }: RunResource) {
   const [file] = filesIn(output as Json);
   if (!file) throw new Error(`The output has no file: ${JSON.stringify(error).slice(0, 500)}`);
   const content = await engine.openFile(runId, file);
@@ -81,7 +81,7 @@ describe('a file that a block stores in Google Drive', () => {
   it.each([
     ['a string', { content: 'Hello', fileName: 'hello.txt' }, 'hello.txt', 'Hello'],
     ['an empty file', { file: { base64: '', name: 'empty' } }, 'empty', ''],
-  ])('can be %s', async (_what, fields, name, content) => {
+  ])('can be %s', async (_title, fields, name, content) => {
     const drive = await startDrive();
     const result = await call(drive, { operation: 'upload', ...fields });
     expect(result).toMatchObject({ status: 'completed', output: { name } });
@@ -91,21 +91,21 @@ describe('a file that a block stores in Google Drive', () => {
   it.each([
     ['before the service has a part', 'rate limit'],
     ['after the service has a part', 'lost response'],
-  ] as const)('is stored completely even if a request fails %s', async (_what, fault) => {
+  ] as const)('is stored completely even if a request fails %s', async (_title, fault) => {
     const clock = new TestClock();
     const drive = await startDrive({ clock });
     // The first request starts the upload session.
     if (fault === 'lost response') drive.dropNextResponses('google_drive', 1, 2);
     else drive.rateLimitNext('google_drive', 1, 2);
-    const running = call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE_CONTENT));
+    const resultPromise = call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE_CONTENT));
     if (fault === 'rate limit') {
       await clock.waitForTimer(1000);
       clock.advance(1000);
     }
-    const { output } = await running;
+    const { output } = await resultPromise;
     const { id } = output as { id: string };
-    const storedContent = await contentOf(drive, await call(drive, { operation: 'download', fileId: id }));
-    expect(storedContent.bytes.equals(LARGE_CONTENT)).toBe(true);
+    const storedFile = await readFirstFile(drive, await call(drive, { operation: 'download', fileId: id }));
+    expect(storedFile.bytes.equals(LARGE_CONTENT)).toBe(true);
   });
 
   it('cannot be a file of another workspace', async () => {
@@ -131,7 +131,7 @@ describe('a file that a block reads from Google Drive', () => {
     const drive = await startDrive();
     await call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE_CONTENT, 'image/png'));
     const result = await call(drive, { operation: 'download', fileId: 'file-4', fileName: '../big.png' });
-    const { file, bytes } = await contentOf(drive, result);
+    const { file, bytes } = await readFirstFile(drive, result);
     expect(file).toMatchObject({ name: 'big.png', size: LARGE_CONTENT.length, type: 'image/png' });
     expect(bytes.equals(LARGE_CONTENT)).toBe(true);
     expect(JSON.stringify(result).length).toBeLessThan(3000);
@@ -140,7 +140,7 @@ describe('a file that a block reads from Google Drive', () => {
   it('is exported if it is a document', async () => {
     const drive = await startDrive();
     const fields = { operation: 'export', fileId: 'file-1', mimeType: 'application/pdf' };
-    const { file, bytes } = await contentOf(drive, await call(drive, fields));
+    const { file, bytes } = await readFirstFile(drive, await call(drive, fields));
     expect(file).toMatchObject({ type: 'application/pdf' });
     expect(bytes.toString()).toBe('# Notes');
   });
@@ -166,7 +166,7 @@ describe('a file that a block reads from Google Drive', () => {
       'invalid',
       /400: The requested conversion/,
     ],
-  ])('is refused with the reason if %s', async (_what, fields, kind, message) => {
+  ])('is refused with the reason if %s', async (_title, fields, kind, message) => {
     const { error } = await call(await startDrive(), fields);
     expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { kind } });
     expect(error?.message).toMatch(message);
@@ -189,10 +189,10 @@ describe('a file that a block reads from Google Drive', () => {
     const clock = new TestClock();
     const drive = await startDrive({ clock });
     drive.rateLimitNext('google_drive', 1);
-    const running = call(drive, { operation: 'create_folder', fileName: 'New' });
+    const resultPromise = call(drive, { operation: 'create_folder', fileName: 'New' });
     await clock.waitForTimer(1000);
     clock.advance(1000);
-    expect(await running).toMatchObject({ status: 'completed', output: { name: 'New' } });
+    expect(await resultPromise).toMatchObject({ status: 'completed', output: { name: 'New' } });
     expect(drive.requests).toHaveLength(2);
   });
 });

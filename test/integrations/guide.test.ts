@@ -10,7 +10,7 @@ import { toolFileOf } from '../../packages/blocks/src/integrations/integration.t
 import type { Integration } from '../../packages/blocks/src/integrations/integration.ts';
 import { codeBlocksOf, readPage, repository } from '../docs/markdown.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { sendJson, startServer } from './tool-files.ts';
+import { sendJson, startServer } from './tool-service.ts';
 
 /** The integration in the section "Add an integration" of docs/tools.md. */
 let integration: Integration;

@@ -1,16 +1,16 @@
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { sendJson, startToolService, startServer } from './tool-files.ts';
+import { sendJson, startToolService, startServer } from './tool-service.ts';
 
 const ALL_ITEMS = Array.from({ length: 7 }, (_, n) => ({ n }));
 /** Returns the argument `at` of a request: the number of a page, or an offset. */
-const readAt = (url: URL): number => Number(url.searchParams.get('at') ?? 0);
+const readAtArgument = (url: URL): number => Number(url.searchParams.get('at') ?? 0);
 
 describe('pages of a list', () => {
   it('are requested by number until one has no items', async () => {
     const paging = { by: 'page', items: 'list', argument: 'at', pages: 10 };
     const { call, requests } = await startToolService({ paging }, ({ url }, response) => {
-      const page = readAt(url) || 1;
+      const page = readAtArgument(url) || 1;
       sendJson(response, { list: ALL_ITEMS.slice((page - 1) * 3, page * 3) });
     });
     expect((await call()).output).toMatchObject({ data: { items: ALL_ITEMS } });
@@ -23,7 +23,7 @@ describe('pages of a list', () => {
   it('begin at the first page number of the service', async () => {
     const paging = { by: 'page', items: 'list', argument: 'at', first: 0, pages: 2 };
     const { call, requests } = await startToolService({ paging }, ({ url }, response) =>
-      sendJson(response, { list: [{ n: readAt(url) }] }),
+      sendJson(response, { list: [{ n: readAtArgument(url) }] }),
     );
     await call();
     expect(requests.map(({ url }) => url)).toEqual(['/api/items', '/api/items?at=1']);
@@ -32,10 +32,10 @@ describe('pages of a list', () => {
   it.each([
     ['the number of all items is reached', { total: 'all' }],
     ['there are no more items', { more: 'more' }],
-  ])('are requested by offset until %s', async (_what, endMarker) => {
-    const paging = { by: 'offset', items: 'list', argument: 'at', pages: 10, ...endMarker };
+  ])('are requested by offset until %s', async (_title, endFields) => {
+    const paging = { by: 'offset', items: 'list', argument: 'at', pages: 10, ...endFields };
     const { call, requests } = await startToolService({ paging }, ({ url }, response) => {
-      const offset = readAt(url);
+      const offset = readAtArgument(url);
       sendJson(response, {
         list: ALL_ITEMS.slice(offset, offset + 3),
         all: ALL_ITEMS.length,
@@ -86,7 +86,7 @@ describe('pages of a list', () => {
       { items: 'list', cursor: 'next', argument: 'at' },
       'leads to a page that was read before',
     ],
-  ])('end with an error when the service repeats %s', async (_what, pagingFields, message) => {
+  ])('end with an error when the service repeats %s', async (_title, pagingFields, message) => {
     let n = 0;
     const { call, requests } = await startToolService(
       { paging: { ...pagingFields, pages: 100 } },
@@ -117,7 +117,7 @@ describe('pages of a list', () => {
     ],
     ['an invalid URL', () => 'http://['],
     ['a file: URL', () => 'file:///etc/passwd'],
-  ])('are not requested from %s, which would get the credential', async (_what, linkTo) => {
+  ])('are not requested from %s, which would get the credential', async (_title, linkTo) => {
     const foreignRequests: unknown[] = [];
     const otherOrigin = await startServer((request, response) => {
       foreignRequests.push(request.headers);
@@ -138,10 +138,7 @@ describe('pages of a list', () => {
 
   it('by links need a credential that is not part of the URL', async () => {
     const credential = { schemes: { key: { type: 'key', in: 'query', name: 'k' } } };
-    const startedService = startToolService(
-      { paging: { by: 'link', pages: 2 }, credential },
-      () => undefined,
-    );
-    await expect(startedService).rejects.toThrow(/link paging, which needs/);
+    const startPromise = startToolService({ paging: { by: 'link', pages: 2 }, credential }, () => undefined);
+    await expect(startPromise).rejects.toThrow(/link paging, which needs/);
   });
 });

@@ -68,7 +68,7 @@ describe('an API key in the path of a URL', () => {
     ],
     ['the response has an unexpected structure', ({ url }) => ({ status: 400, body: [url, TOKEN] })],
     ['the connection breaks', () => 'disconnect'],
-  ])('is not in the error if %s', async (_what, respond) => {
+  ])('is not in the error if %s', async (_title, respond) => {
     const { result } = await run('telegram', MESSAGE_FIELDS, respond);
     expect(result.error).toMatchObject({ code: 'HTTP_FAILED' });
     expect(result.error?.message).toContain('/bot{token}/sendMessage');

@@ -40,7 +40,7 @@ async function run(
   return engine.execute({ workflow: definition }, { input });
 }
 
-const runConnected = (overrides: JsonObject, input: JsonObject = {}) =>
+const runWithConnection = (overrides: JsonObject, input: JsonObject = {}) =>
   run({ ...connectionFields, ...overrides }, { input });
 
 describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     const query = `SELECT 1::int a, 2::bigint b, 9007199254740993::bigint c, 1.50::numeric d, true e, NULL::int f,
       '{"x": [1]}'::jsonb g, ARRAY[1, NULL, 3] h, ARRAY['a,b', '"'] i, 'NaN'::float8 j, 0.5::float8 k,
       '2026-01-02'::date l, '\\x00ff'::bytea m, 'x' AS __proto__`;
-    const { output, status } = await runConnected({ operation: 'query', query });
+    const { output, status } = await runWithConnection({ operation: 'query', query });
     expect(status).toBe('completed');
     expect(output).toMatchObject({ rowCount: 1, message: '1 row.' });
     expect(JSON.stringify((output as { rows: Json[] }).rows[0])).toBe(
@@ -92,19 +92,19 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     const hostileText = `'; DROP TABLE orders; --`;
     const query = `SELECT '<start.input.a>' AS a, <start.input.n>::int + 1 AS n, 'x <start.input.a>' AS x, count(*)::int AS c FROM "<start.input.table>"`;
     expect(
-      (await runConnected({ query }, { a: hostileText, n: 4, table: 'odd "name"' })).output,
+      (await runWithConnection({ query }, { a: hostileText, n: 4, table: 'odd "name"' })).output,
     ).toMatchObject({
       rows: [{ a: hostileText, n: 5, x: `x ${hostileText}`, c: 0 }],
     });
     expect(
-      (await runConnected({ query: '<start.input.sql>' }, { sql: 'SELECT 7 AS seven' })).output,
+      (await runWithConnection({ query: '<start.input.sql>' }, { sql: 'SELECT 7 AS seven' })).output,
     ).toMatchObject({
       rows: [{ seven: 7 }],
     });
     const params = '[2, ["open", "done"]]';
     expect(
       (
-        await runConnected(
+        await runWithConnection(
           {
             query:
               'SELECT id FROM orders WHERE id > $1::int - 1 AND status = ANY($2) AND id <= <start.input.n>',
@@ -123,7 +123,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
       { id: 5, tags: null, extra: { '"': "'" }, total: null, at: null },
     ];
     const insertFields = { operation: 'insert', table: 'orders', data: JSON.stringify(rows) };
-    expect(await runConnected(insertFields)).toMatchObject({
+    expect(await runWithConnection(insertFields)).toMatchObject({
       status: 'completed',
       output: {
         rowCount: 2,
@@ -132,7 +132,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     });
     expect(
       (
-        await runConnected(
+        await runWithConnection(
           {
             operation: 'update',
             table: 'public.orders',
@@ -145,7 +145,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     ).toMatchObject({ rowCount: 1, rows: [{ id: 4, status: `o'k"`, tags: [] }] });
     expect(
       (
-        await runConnected({
+        await runWithConnection({
           operation: 'delete',
           table: 'orders',
           conditions: '{"status": ["open", "done"], "total": null, "id": 1}',
@@ -165,28 +165,31 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
   ])('changes no rows without a valid condition: %j', async (condition) => {
     for (const operation of ['update', 'delete']) {
       const fields = { operation, table: 'orders', data: '{"status": "x"}', ...condition };
-      const { error } = await runConnected(fields);
+      const { error } = await runWithConnection(fields);
       expect(error?.code).toBe('TOOL_ARGUMENTS_INVALID');
     }
     expect(await executeSql(`SELECT count(*)::int AS n FROM orders WHERE status <> 'x'`)).toEqual([{ n: 3 }]);
   });
 
   it('runs only one statement, in a transaction that is rolled back after a failure', async () => {
-    const { error } = await runConnected({ operation: 'execute', query: 'DELETE FROM orders; SELECT 1' });
+    const { error } = await runWithConnection({
+      operation: 'execute',
+      query: 'DELETE FROM orders; SELECT 1',
+    });
     expect(error?.message).toMatch(/cannot insert multiple commands/);
     expect(
-      await runConnected({ operation: 'execute', query: `UPDATE orders SET status = 'x' WHERE id = 1` }),
+      await runWithConnection({ operation: 'execute', query: `UPDATE orders SET status = 'x' WHERE id = 1` }),
     ).toMatchObject({
       output: { rowCount: 1, rows: [] },
     });
-    const tooManyRowsResult = await runConnected({
+    const tooManyRowsResult = await runWithConnection({
       operation: 'execute',
       query: 'WITH d AS (DELETE FROM orders) SELECT generate_series(1, 10001)',
     });
     expect(tooManyRowsResult.error?.message).toMatch(
       /more than 10000 rows: add a LIMIT. Nothing has changed/,
     );
-    const tooLargeResult = await runConnected({
+    const tooLargeResult = await runWithConnection({
       operation: 'execute',
       query: `WITH d AS (DELETE FROM orders) SELECT repeat('x', 20000000)`,
     });
@@ -200,17 +203,17 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
       `SELECT set_config('transaction_read_only', 'off', false)`,
       'WITH d AS (DELETE FROM orders RETURNING 1) SELECT * FROM d',
     ]) {
-      const { error } = await runConnected({ query });
+      const { error } = await runWithConnection({ query });
       expect(error?.code).toBe('SERVICE_FAILED');
     }
-    expect((await runConnected({ query: 'DELETE FROM orders' })).error?.message).toMatch(
+    expect((await runWithConnection({ query: 'DELETE FROM orders' })).error?.message).toMatch(
       /only the operation "execute" may/,
     );
     expect(await executeSql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
   });
 
   it('fails with the code and the reason of the server', async () => {
-    const insertResult = await runConnected({ operation: 'insert', table: 'orders', data: '{"id": 1}' });
+    const insertResult = await runWithConnection({ operation: 'insert', table: 'orders', data: '{"id": 1}' });
     expect(insertResult.error).toMatchObject({
       code: 'SERVICE_FAILED',
       details: { code: '23505', constraint: 'orders_pkey' },
@@ -218,13 +221,13 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     expect(insertResult.error?.message).toMatch(
       /\(23505\): duplicate key .* Key \(id\)=\(1\) already exists/,
     );
-    const wrongPasswordResult = await runConnected({ query: 'SELECT 1', password: 'wrong-password' });
+    const wrongPasswordResult = await runWithConnection({ query: 'SELECT 1', password: 'wrong-password' });
     expect(wrongPasswordResult.error?.message).toMatch(/28P01/);
     expect(JSON.stringify(wrongPasswordResult)).not.toContain(url.password);
   });
 
   it('lists tables with their columns', async () => {
-    const { output } = await runConnected({ operation: 'introspect' });
+    const { output } = await runWithConnection({ operation: 'introspect' });
     expect((output as { rows: JsonObject[] }).rows).toContainEqual(
       expect.objectContaining({
         ...{ schema: 'public', table: 'orders' },
@@ -267,7 +270,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     );
     expect(deniedPortResult.error?.message).toMatch(/port \d+ of 127\.0\.0\.1 are not allowed/);
     for (const host of ['/tmp', '127.0.0.1/x', 'x@127.0.0.1', '127.0.0.1#'])
-      expect((await runConnected({ host, query: 'SELECT 1' })).error?.message).toMatch(
+      expect((await runWithConnection({ host, query: 'SELECT 1' })).error?.message).toMatch(
         /are not a host and a port/,
       );
   });
@@ -316,11 +319,11 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     expect(proxy.encryptedCount()).toBe(3);
     const untrustedResult = await run({ ...proxyFields, ssl: 'verify-full' }, { egress });
     expect(untrustedResult.error?.message).toMatch(/certificate/);
-    expect((await runConnected({ query: 'SELECT 1', ssl: 'required' })).error?.message).toMatch(
+    expect((await runWithConnection({ query: 'SELECT 1', ssl: 'required' })).error?.message).toMatch(
       /does not support SSL/,
     );
-    expect(await runConnected({ query: 'SELECT 1 AS one', ssl: 'preferred' })).toMatchObject(expected);
-    expect((await runConnected({ query: 'SELECT 1', ssl: 'maybe' })).error?.message).toMatch(
+    expect(await runWithConnection({ query: 'SELECT 1 AS one', ssl: 'preferred' })).toMatchObject(expected);
+    expect((await runWithConnection({ query: 'SELECT 1', ssl: 'maybe' })).error?.message).toMatch(
       /"maybe" is not one of/,
     );
   });
@@ -329,7 +332,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
 /** Starts a TLS proxy in front of the database. */
 async function startTlsProxy() {
   const { cert, key } = createSelfSignedCertificate();
-  let encryptedCount = 0;
+  let encryptedConnectionCount = 0;
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
     sockets.push(socket);
@@ -345,7 +348,7 @@ async function startTlsProxy() {
         tls
           .on('error', () => undefined)
           .once('secure', () => {
-            encryptedCount += 1;
+            encryptedConnectionCount += 1;
             const target = connect(Number(url.port), url.hostname).on('error', () => undefined);
             tls.pipe(target).pipe(tls);
           });
@@ -356,5 +359,9 @@ async function startTlsProxy() {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return { port: (server.address() as AddressInfo).port, ca: cert, encryptedCount: () => encryptedCount };
+  return {
+    port: (server.address() as AddressInfo).port,
+    ca: cert,
+    encryptedCount: () => encryptedConnectionCount,
+  };
 }

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { sendJson, startToolService } from './tool-files.ts';
+import { sendJson, startToolService } from './tool-service.ts';
 
 /** Starts a service that rate-limits the key "slow" for two minutes. Returns it with the keys of its requests. */
 async function startService() {
@@ -116,11 +116,11 @@ describe('the rate limit of a service', () => {
       ({ url }, response) => sendJson(response, { list: [url.search] }),
       { clock, rate: slowRate },
     );
-    const running = call();
+    const resultPromise = call();
     await clock.waitForTimer(10_000);
     expect(requests).toHaveLength(1);
     clock.advance(10_000);
-    await running;
+    await resultPromise;
     expect(requests).toHaveLength(2);
   });
 

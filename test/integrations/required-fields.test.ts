@@ -48,7 +48,7 @@ describe('required fields of an operation', () => {
     ['belong to an unknown operation, which has its own error', 'slack', { operation: 'fax' }],
     ['do not exist', 'google_drive', {}],
     ['belong to a block that is not an integration', 'function', { code: 'return 1' }],
-  ])('are not reported if they %s', (_what, type, fields) => {
+  ])('are not reported if they %s', (_title, type, fields) => {
     expect(emptyFieldDiagnostics(type, fields)).toEqual([]);
   });
 

@@ -30,8 +30,8 @@ export function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-tool-'));
   const file = join(folder, 'search.json');
   project.provide('s3', file);
-  const onEnd = (search: ToolSearchResult): void => {
-    writeFileSync(`${file}.new`, JSON.stringify(search));
+  const onEnd = (result: ToolSearchResult): void => {
+    writeFileSync(`${file}.new`, JSON.stringify(result));
     renameSync(`${file}.new`, file);
   };
   const stop = fetchTool(onEnd);
@@ -41,15 +41,15 @@ export function setup(project: TestProject): () => void {
   };
 }
 
-/** Calls `onEnd` with the tool, or with the reason why there is none. Returns a function that stops the search. */
-function fetchTool(onEnd: (search: ToolSearchResult) => void): () => void {
+/** Calls `onEnd` with the tool, or with the reason why there is none. Returns a function that stops fetching it. */
+function fetchTool(onEnd: (result: ToolSearchResult) => void): () => void {
   const child = fork(FETCH_SCRIPT, [TOOL_NAME], { execArgv: ['--no-warnings'] });
   let isOver = false;
-  const end = (search: ToolSearchResult): void => {
-    if (!isOver) onEnd(search);
+  const end = (result: ToolSearchResult): void => {
+    if (!isOver) onEnd(result);
     isOver = true;
   };
-  child.once('message', (search) => end(search as ToolSearchResult));
+  child.once('message', (result) => end(result as ToolSearchResult));
   child.once('error', (error) => end({ reason: `${TOOL_NAME} was not fetched: ${error.message}` }));
   child.once('exit', (code, signal) =>
     end({ reason: `${TOOL_NAME} was not fetched: it ended with ${code ?? signal}` }),

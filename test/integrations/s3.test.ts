@@ -14,7 +14,7 @@ import { runHeddle } from '../support/heddle.ts';
 import { hasS3, startS3Server } from '../support/s3.ts';
 import type { S3Server } from '../support/s3.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { startServer } from './tool-files.ts';
+import { startServer } from './tool-service.ts';
 
 /** Runs a block with these fields. */
 async function run(fields: JsonObject, options: EngineOptions = {}) {
@@ -135,7 +135,7 @@ describe.skipIf(!hasS3)('an S3 block', () => {
     const { port } = proxy.address() as AddressInfo;
     let hash = '';
     let chunkSizes: number[] = [];
-    const testBlocks: BlockExecutor<ExecutorServices>[] = [
+    const testExecutors: BlockExecutor<ExecutorServices>[] = [
       {
         ...{ types: ['make'], class: 'effect' },
         async execute({ services }) {
@@ -167,7 +167,7 @@ describe.skipIf(!hasS3)('an S3 block', () => {
     ];
     const { accessKeyId, secretAccessKey } = server;
     const engine = await createEngine({
-      blocks: [...blocks(), ...(testBlocks as BlockExecutor[])],
+      blocks: [...blocks(), ...(testExecutors as BlockExecutor[])],
       services: { s3: `http://127.0.0.1:${port}` },
       credentials: { s3: `${accessKeyId}:${secretAccessKey}` },
       data,

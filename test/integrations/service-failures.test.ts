@@ -226,12 +226,12 @@ describe('a rate limit of a service', () => {
     async (name, response, waitMs) => {
       services.respondNext(name, response);
       const clock = new TestClock();
-      const running = run(CALLS[name], { clock });
+      const resultPromise = run(CALLS[name], { clock });
       await clock.waitForTimer(waitMs);
       clock.advance(waitMs - 1);
       expect(services.requests).toHaveLength(1);
       clock.advance(1);
-      expect(await running).toMatchObject({ error: null, status: 'completed' });
+      expect(await resultPromise).toMatchObject({ error: null, status: 'completed' });
       expect(services.requests.length).toBeGreaterThan(1);
     },
   );
@@ -249,7 +249,7 @@ describe('a rate limit of a service', () => {
 interface PagedCall {
   type: string;
   fields: JsonObject;
-  output: string;
+  outputField: string;
   pageCount: number;
 }
 
@@ -258,46 +258,46 @@ describe('the pages of a list from a service', () => {
     [
       'slack',
       {
-        ...{ type: 'slack', output: 'messages', pageCount: 5 },
+        ...{ type: 'slack', outputField: 'messages', pageCount: 5 },
         fields: { operation: 'read', channel: 'C0123456789', limit: '1' },
       },
     ],
     [
       'gmail',
       {
-        ...{ type: 'gmail_v2', output: 'messages', pageCount: 5 },
+        ...{ type: 'gmail_v2', outputField: 'messages', pageCount: 5 },
         fields: { operation: 'search_gmail', query: 'x', maxResults: '2' },
       },
     ],
     [
       'google_calendar',
       {
-        ...{ type: 'google_calendar_v2', output: 'events', pageCount: 5 },
+        ...{ type: 'google_calendar_v2', outputField: 'events', pageCount: 5 },
         fields: { operation: 'list', calendarId: 'busy', maxResults: '3' },
       },
     ],
     [
       'notion',
       {
-        ...{ type: 'notion_v2', output: 'blocks', pageCount: 10 },
+        ...{ type: 'notion_v2', outputField: 'blocks', pageCount: 10 },
         fields: { operation: 'notion_read', pageId: 'long-page', pageSize: '2' },
       },
     ],
     [
       'supabase',
       {
-        ...{ type: 'supabase', output: 'data', pageCount: 1 },
+        ...{ type: 'supabase', outputField: 'data', pageCount: 1 },
         fields: { operation: 'query', table: 'orders', limit: '4' },
       },
     ],
   ])(
     'are limited by the definition of the service: %s',
-    async (_name, { type, fields, output, pageCount }) => {
+    async (_name, { type, fields, outputField, pageCount }) => {
       const result = await run([type, fields]);
       expect(result).toMatchObject({ error: null });
       expect(services.requests).toHaveLength(pageCount);
       const size = Number(fields['limit'] ?? fields['maxResults'] ?? fields['pageSize']);
-      expect((result.output as { [name: string]: unknown[] })[output]).toHaveLength(pageCount * size);
+      expect((result.output as { [name: string]: unknown[] })[outputField]).toHaveLength(pageCount * size);
     },
   );
 });

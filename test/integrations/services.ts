@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import { createGithub } from './github-server.ts';
 import { createGoogleDrive } from './google-drive-server.ts';
 import { googleError } from './simulated-service.ts';
-import type { Service, SimulatedRequest, SimulatedResponse } from './simulated-service.ts';
+import type { SimulatedService, SimulatedRequest, SimulatedResponse } from './simulated-service.ts';
 
 /** Simulated services. Each accepts the token `token-of-NAME`. */
 export interface Services {
@@ -47,7 +47,7 @@ function historyPage({ query }: SimulatedRequest): SimulatedResponse {
 }
 
 /** docs.slack.dev: failures have status 200; cursors are opaque strings; rate limits have status 429. */
-const slack: Service = (request) => {
+const slack: SimulatedService = (request) => {
   const { method, path, query } = request;
   if (path === '/chat.postMessage') return postMessage(request);
   if (path === '/conversations.history') return historyPage(request);
@@ -66,7 +66,7 @@ const slack: Service = (request) => {
 };
 
 /** developers.google.com/workspace/sheets: values are rows; ranges are in A1 notation. */
-const sheets: Service = ({ method, path, query, body }) => {
+const sheets: SimulatedService = ({ method, path, query, body }) => {
   const [, id = '', range = '', action] =
     /^\/v4\/spreadsheets\/([^/]+)\/values\/([^:]+|'[^']*'[^:]*)(?::(append))?$/.exec(path) ?? [];
   if (!['sheet-1', 'Candidates', 'Invoices'].includes(id))
@@ -108,7 +108,7 @@ const EVENTS = ['Kick-off', 'Review', 'Retrospective'].map((summary, index) => (
 }));
 
 /** developers.google.com/workspace/calendar: orderBy=startTime needs singleEvents; pages have nextPageToken. */
-const calendar: Service = ({ method, path, query }) => {
+const calendar: SimulatedService = ({ method, path, query }) => {
   if (method === 'GET' && path === '/calendar/v3/calendars/busy/events')
     return { body: { kind: 'calendar#events', ...endlessPage(query, 'maxResults', 2500) } };
   if (method !== 'GET' || path !== '/calendar/v3/calendars/primary/events')
@@ -123,7 +123,7 @@ const calendar: Service = ({ method, path, query }) => {
 };
 
 /** developers.google.com/workspace/gmail: the message is RFC 2822 in URL-safe Base64. */
-const gmail: Service = ({ method, path, body, query }) => {
+const gmail: SimulatedService = ({ method, path, body, query }) => {
   if (method === 'GET' && path === '/gmail/v1/users/me/messages')
     return { body: endlessPage(query, 'maxResults', 500) };
   if (method !== 'POST' || path !== '/gmail/v1/users/me/messages/send')
@@ -151,7 +151,7 @@ const notionError = (status: number, code: string, message: string): SimulatedRe
 });
 
 /** developers.notion.com: every request names a version; a rich text object has at most 2,000 characters. */
-const notion: Service = ({ method, path, headers, body, query }) => {
+const notion: SimulatedService = ({ method, path, headers, body, query }) => {
   if (headers['notion-version'] !== '2022-06-28')
     return notionError(400, 'missing_version', 'Notion-Version header should be defined');
   if (method === 'GET' && path === '/v1/blocks/long-page/children') return childrenPage(query);
@@ -178,7 +178,7 @@ const notion: Service = ({ method, path, headers, body, query }) => {
 };
 
 /** linear.app/developers: errors are in `errors`, even with status 200; rate limits have status 400. */
-const linear: Service = ({ method, path, body }) => {
+const linear: SimulatedService = ({ method, path, body }) => {
   const { query, variables } = body as { query?: string; variables?: { input?: JsonObject } };
   if (method !== 'POST' || path !== '/graphql' || typeof query !== 'string')
     return { status: 404, body: null };
@@ -201,7 +201,7 @@ const linear: Service = ({ method, path, body }) => {
 };
 
 /** docs.postgrest.org: rows from `offset` on, at most `limit`. */
-const supabase: Service = ({ method, path, query }) => {
+const supabase: SimulatedService = ({ method, path, query }) => {
   if (method !== 'GET' || path !== '/rest/v1/orders')
     return {
       status: 404,
@@ -213,7 +213,7 @@ const supabase: Service = ({ method, path, query }) => {
 };
 
 /** docs.firecrawl.dev: `success` and `error` in the body. */
-const firecrawl: Service = ({ method, path, body }) => {
+const firecrawl: SimulatedService = ({ method, path, body }) => {
   if (method !== 'POST' || path !== '/v2/scrape')
     return { status: 404, body: { success: false, error: 'Not found' } };
   if (typeof body['url'] !== 'string' || !/^https?:/.test(body['url']))
@@ -227,7 +227,7 @@ const firecrawl: Service = ({ method, path, body }) => {
 };
 
 /** airtable.com/developers: pages have an offset. */
-const airtable: Service = ({ path, query }) => {
+const airtable: SimulatedService = ({ path, query }) => {
   if (path !== '/v0/app00000000000001/Feedback') return { status: 404, body: { error: 'NOT_FOUND' } };
   const isSecondPage = query.get('offset') === 'itr/rec2';
   const records = [
@@ -237,7 +237,7 @@ const airtable: Service = ({ path, query }) => {
 };
 
 /** reddit.com/dev/api: listings; requests need a user agent. */
-const reddit: Service = ({ path, query, headers }) => {
+const reddit: SimulatedService = ({ path, query, headers }) => {
   if (!headers['user-agent']) return { status: 429, body: { message: 'Too Many Requests', error: 429 } };
   if (path !== '/r/all/search' || !query.get('q'))
     return { status: 404, body: { message: 'Not Found', error: 404 } };
@@ -247,7 +247,7 @@ const reddit: Service = ({ path, query, headers }) => {
 };
 
 /** docs.x.com: `max_results` is from 10 to 100. */
-const x: Service = ({ path, query }) => {
+const x: SimulatedService = ({ path, query }) => {
   const size = Number(query.get('max_results') ?? 10);
   if (path !== '/2/tweets/search/recent' || !query.get('query') || size < 10 || size > 100)
     return { status: 400, body: { title: 'Invalid Request', detail: 'One or more parameters are invalid.' } };
@@ -255,13 +255,13 @@ const x: Service = ({ path, query }) => {
 };
 
 /** learn.microsoft.com/linkedin: OpenID Connect. */
-const linkedin: Service = ({ path }) =>
+const linkedin: SimulatedService = ({ path }) =>
   path === '/v2/userinfo'
     ? { body: { sub: 'p1', name: 'Ada Lovelace', email: 'ada@example.com' } }
     : { status: 404, body: { message: 'Not found', status: 404 } };
 
 /** docs.mistral.ai: a document is a URL; this simulation accepts only data URLs. */
-const mistral: Service = ({ method, path, body }) => {
+const mistral: SimulatedService = ({ method, path, body }) => {
   const { type, document_url: url } = (body['document'] ?? {}) as { type?: string; document_url?: string };
   if (method !== 'POST' || path !== '/ocr') return { status: 404, body: { detail: 'Not Found' } };
   if (type !== 'document_url' || !url?.startsWith('data:application/pdf;base64,'))
@@ -279,12 +279,12 @@ const mistral: Service = ({ method, path, body }) => {
 };
 
 /** Simulated services that have state. */
-const STATEFUL_SERVICES: { readonly [name: string]: () => Service } = {
+const STATEFUL_SERVICES: { readonly [name: string]: () => SimulatedService } = {
   google_drive: createGoogleDrive,
   github: createGithub,
 };
 
-const STATELESS_SERVICES: { readonly [name: string]: Service } = {
+const STATELESS_SERVICES: { readonly [name: string]: SimulatedService } = {
   ...{ supabase, slack, google_sheets: sheets, google_calendar: calendar, gmail, notion, linear },
   ...{ firecrawl, airtable, reddit, x, linkedin, mistral },
 };
@@ -357,7 +357,7 @@ export async function startServices(): Promise<Services> {
   const redirects = new Map<string, string>();
   const lostResponseFaults = new Map<string, Fault>();
   const responseFaults = new Map<string, Fault & { response: SimulatedResponse }>();
-  const services: { readonly [name: string]: Service } = {
+  const services: { readonly [name: string]: SimulatedService } = {
     ...STATELESS_SERVICES,
     ...Object.fromEntries(Object.entries(STATEFUL_SERVICES).map(([name, create]) => [name, create()])),
   };

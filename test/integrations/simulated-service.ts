@@ -23,7 +23,7 @@ export interface SimulatedResponse {
 }
 
 /** Returns the response of a simulated service to a request. */
-export type Service = (request: SimulatedRequest) => SimulatedResponse;
+export type SimulatedService = (request: SimulatedRequest) => SimulatedResponse;
 
 /** Returns an error in the format of Google services. `status` is the error code. */
 export const googleError = (code: number, status: string, message: string): SimulatedResponse => ({

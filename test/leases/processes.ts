@@ -83,9 +83,9 @@ export async function startEngineProcess(options: EngineProcessOptions): Promise
   let lastId = 0;
   const call = async (name: string, command: Partial<Command> = {}): Promise<unknown> => {
     const id = ++lastId;
-    const message = new Promise<Message>((resolve) => pendingCalls.set(id, resolve));
+    const replyPromise = new Promise<Message>((resolve) => pendingCalls.set(id, resolve));
     child.stdin.write(`${JSON.stringify({ ...command, id, call: name })}\n`);
-    const { value, failure } = await message;
+    const { value, failure } = await replyPromise;
     if (failure) throw Object.assign(new Error(failure.message), { code: failure.code });
     return value;
   };

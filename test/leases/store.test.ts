@@ -3,11 +3,17 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Lease, LeasedStores } from '../../packages/engine/src/store/leases.ts';
 import { openLeasedStores } from '../../packages/engine/src/store/open-postgres.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
+import {
+  createEntry,
+  createBlockLog,
+  createRunHeader,
+  createRunRecord,
+  createStartedEntry,
+} from '../support/run-data.ts';
 import { queryAsSuperuser } from '../stores/postgres-stores.ts';
 
 let url = '';
-const LONG_MS = 600_000;
+const LONG_LEASE_MS = 600_000;
 
 interface StoresWithSchema extends LeasedStores {
   schema: string;
@@ -20,7 +26,11 @@ async function openStores(schema: string = randomUUID()): Promise<StoresWithSche
 }
 
 /** Registers processes and returns their ids. */
-async function addOwners({ leases }: LeasedStores, count: number, leaseMs = LONG_MS): Promise<string[]> {
+async function addOwners(
+  { leases }: LeasedStores,
+  count: number,
+  leaseMs = LONG_LEASE_MS,
+): Promise<string[]> {
   const owners = Array.from({ length: count }, () => randomUUID());
   for (const owner of owners) await leases.join(owner, leaseMs);
   return owners;
@@ -32,7 +42,12 @@ async function createRun(
   runId: string,
   fields = {},
 ): Promise<Lease> {
-  const lease = await leases.create(owner, newRun(runId, fields), startedEntry(), record(runId));
+  const lease = await leases.create(
+    owner,
+    createRunHeader(runId, fields),
+    createStartedEntry(),
+    createRunRecord(runId),
+  );
   if (!lease) throw new Error(`The id ${runId} is taken.`);
   return lease;
 }
@@ -50,22 +65,28 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const { leases, runs } = stores;
     const oldLease = await createRun(stores, firstOwner, 'r');
     const writer = leases.runStore(oldLease);
-    await writer.append('r', [entry(2)], { record: record('r', { seq: 2 }), logs: [log('r', 1)] });
+    await writer.append('r', [createEntry(2)], {
+      record: createRunRecord('r', { seq: 2 }),
+      logs: [createBlockLog('r', 1)],
+    });
     expect(await leases.acquire(secondOwner, 'r')).toBeUndefined();
     await leases.leave(firstOwner);
     const newLease = await leases.acquire(secondOwner, 'r');
     expect(newLease).toEqual({ runId: 'r', owner: secondOwner, epoch: 2 });
     const expectedState = [await runs.journal('r'), await runs.record('r'), await runs.logs('r')];
 
-    await expect(writer.append('r', [entry(3)])).rejects.toMatchObject(heldByOtherError('r'));
-    const lateSave = { record: record('r', { seq: 9, status: 'failed' }), logs: [log('r', 2)] } as const;
-    await expect(writer.append('r', [entry(3)], lateSave)).rejects.toMatchObject(heldByOtherError('r'));
+    await expect(writer.append('r', [createEntry(3)])).rejects.toMatchObject(heldByOtherError('r'));
+    const lateSave = {
+      record: createRunRecord('r', { seq: 9, status: 'failed' }),
+      logs: [createBlockLog('r', 2)],
+    } as const;
+    await expect(writer.append('r', [createEntry(3)], lateSave)).rejects.toMatchObject(heldByOtherError('r'));
     await expect(writer.saveRecord(lateSave.record, lateSave.logs)).rejects.toMatchObject(
       heldByOtherError('r'),
     );
     await leases.release(oldLease);
     expect([await runs.journal('r'), await runs.record('r'), await runs.logs('r')]).toEqual(expectedState);
-    await leases.runStore(newLease as Lease).append('r', [entry(3)]);
+    await leases.runStore(newLease as Lease).append('r', [createEntry(3)]);
     expect(await runs.journal('r')).toHaveLength(3);
   });
 
@@ -74,13 +95,13 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const [owner = ''] = await addOwners(stores, 1);
     const lease = await createRun(stores, owner, 'r');
     await stores.leases.leave(owner);
-    await expect(stores.leases.runStore(lease).append('r', [entry(2)])).rejects.toMatchObject(
+    await expect(stores.leases.runStore(lease).append('r', [createEntry(2)])).rejects.toMatchObject(
       heldByOtherError('r'),
     );
     await expect(createRun(stores, owner, 'other')).rejects.toThrow('did not renew its leases in time');
     expect(await stores.runs.header('other')).toBeUndefined();
     await expect(stores.leases.acquire(owner, 'r')).rejects.toThrow('did not renew its leases in time');
-    expect(await stores.leases.renew(owner, LONG_MS)).toBe(false);
+    expect(await stores.leases.renew(owner, LONG_LEASE_MS)).toBe(false);
   });
 
   it('a process that acquires a run again can write to it only with the new lease', async () => {
@@ -89,23 +110,26 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const oldLease = await createRun(stores, owner, 'r');
     const newLease = (await stores.leases.acquire(owner, 'r')) as Lease;
     expect(newLease.epoch).toBe(2);
-    await expect(stores.leases.runStore(oldLease).append('r', [entry(2)])).rejects.toMatchObject(
+    await expect(stores.leases.runStore(oldLease).append('r', [createEntry(2)])).rejects.toMatchObject(
       heldByOtherError('r'),
     );
-    await stores.leases.runStore(newLease).append('r', [entry(2)]);
+    await stores.leases.runStore(newLease).append('r', [createEntry(2)]);
   });
 
   it('a record older than the stored one is ignored, but entries of the same call are written', async () => {
     const stores = await openStores();
     const [owner = ''] = await addOwners(stores, 1);
     const writer = stores.leases.runStore(await createRun(stores, owner, 'r'));
-    expect(await writer.saveRecord(record('r', { seq: 5 }), [])).toBe(true);
-    expect(await writer.saveRecord(record('r', { seq: 4 }), [log('r', 1)])).toBe(false);
-    await writer.append('r', [entry(2)], { record: record('r', { seq: 2 }), logs: [log('r', 1)] });
+    expect(await writer.saveRecord(createRunRecord('r', { seq: 5 }), [])).toBe(true);
+    expect(await writer.saveRecord(createRunRecord('r', { seq: 4 }), [createBlockLog('r', 1)])).toBe(false);
+    await writer.append('r', [createEntry(2)], {
+      record: createRunRecord('r', { seq: 2 }),
+      logs: [createBlockLog('r', 1)],
+    });
     expect(await stores.runs.record('r')).toMatchObject({ seq: 5 });
     expect(await stores.runs.logs('r')).toEqual([]);
     expect(await stores.runs.journal('r')).toHaveLength(2);
-    await expect(writer.append('r', [entry(2)])).rejects.toThrow(/written twice/);
+    await expect(writer.append('r', [createEntry(2)])).rejects.toThrow(/written twice/);
   });
 
   it('writes of one run are executed in the order of the calls', async () => {
@@ -114,10 +138,13 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const writer = stores.leases.runStore(await createRun(stores, owner, 'r'));
     const calls: unknown[] = [];
     for (let seq = 2; seq < 100; seq += 2) {
-      calls.push(writer.append('r', [entry(seq), entry(seq + 1)]));
-      calls.push(writer.saveRecord(record('r', { seq }), [log('r', seq)]));
-      const lastSavedRun = { record: record('r', { seq: seq + 1 }), logs: [log('r', seq + 1)] };
-      calls.push(writer.append('r', [], lastSavedRun));
+      calls.push(writer.append('r', [createEntry(seq), createEntry(seq + 1)]));
+      calls.push(writer.saveRecord(createRunRecord('r', { seq }), [createBlockLog('r', seq)]));
+      const lastSave = {
+        record: createRunRecord('r', { seq: seq + 1 }),
+        logs: [createBlockLog('r', seq + 1)],
+      };
+      calls.push(writer.append('r', [], lastSave));
     }
     expect(await Promise.all(calls)).not.toContain(false);
     const executionOrders = (await stores.runs.logs('r')).map(({ executionOrder }) => executionOrder);
@@ -128,12 +155,12 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const stores = await openStores();
     const [firstOwner = '', secondOwner = ''] = await addOwners(stores, 2);
     const writer = stores.leases.runStore(await createRun(stores, firstOwner, 'r'));
-    const endedRecord = record('r', { seq: 2, status: 'completed' });
-    await writer.append('r', [entry(2)], { record: endedRecord, logs: [] });
+    const endedRecord = createRunRecord('r', { seq: 2, status: 'completed' });
+    await writer.append('r', [createEntry(2)], { record: endedRecord, logs: [] });
     expect(await queryAsSuperuser(url, `SELECT owner FROM "${stores.schema}".runs`)).toEqual([
       { owner: null },
     ]);
-    expect(await writer.saveRecord(endedRecord, [log('r', 1)])).toBe(true);
+    expect(await writer.saveRecord(endedRecord, [createBlockLog('r', 1)])).toBe(true);
     expect(await stores.leases.acquire(secondOwner, 'r')).toBeUndefined();
     expect(await stores.leases.claim(secondOwner, 10)).toEqual([]);
   });
@@ -151,9 +178,9 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
       await createRun(stores, livingOwner, 'b'),
     ];
     await stores.leases.removeExpiredOwners();
-    expect(await stores.leases.renew(livingOwner, LONG_MS)).toBe(true);
-    await stores.leases.runStore(livingLease).append('b', [entry(2)]);
-    await expect(stores.leases.runStore(deadLease).append('a', [entry(2)])).rejects.toMatchObject(
+    expect(await stores.leases.renew(livingOwner, LONG_LEASE_MS)).toBe(true);
+    await stores.leases.runStore(livingLease).append('b', [createEntry(2)]);
+    await expect(stores.leases.runStore(deadLease).append('a', [createEntry(2)])).rejects.toMatchObject(
       heldByOtherError('a'),
     );
     expect(await stores.leases.claim(livingOwner, 10)).toEqual([
@@ -190,7 +217,11 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const parent = { runId: 'parent', block: 'b', scope: [], depth: 1 };
     await createRun(stores, firstOwner, 'child', { parent });
     await createRun(stores, firstOwner, 'orphan', { parent: { ...parent, runId: 'gone' } });
-    await stores.runs.create(newRun('temporal', { elsewhere: true }), startedEntry(), record('temporal'));
+    await stores.runs.create(
+      createRunHeader('temporal', { elsewhere: true }),
+      createStartedEntry(),
+      createRunRecord('temporal'),
+    );
     await leases.leave(firstOwner);
     const claimedLeases = await leases.claim(secondOwner, 10);
     expect(claimedLeases.map(({ runId }) => runId).toSorted()).toEqual(['orphan', 'parent']);
@@ -210,8 +241,12 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await createRun(stores, deadOwner, 'left');
     await createRun(stores, livingOwner, 'held');
     await leases.release(await createRun(stores, livingOwner, 'resting'));
-    await stores.runs.create(newRun('free'), startedEntry(), record('free'));
-    await stores.runs.create(newRun('temporal', { elsewhere: true }), startedEntry(), record('temporal'));
+    await stores.runs.create(createRunHeader('free'), createStartedEntry(), createRunRecord('free'));
+    await stores.runs.create(
+      createRunHeader('temporal', { elsewhere: true }),
+      createStartedEntry(),
+      createRunRecord('temporal'),
+    );
     const runIds = ['left', 'held', 'resting', 'free', 'temporal', 'unknown'];
     expect((await leases.findUnownedRuns(runIds)).toSorted()).toEqual(['free', 'left']);
     expect(await leases.findUnownedRuns(['held'])).toEqual([]);
@@ -224,7 +259,9 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const leases = await Promise.all(owners.map((owner) => stores.leases.acquire(owner, 'r')));
     expect(leases.filter((lease) => lease !== undefined)).toHaveLength(1);
     const creations = await Promise.all(
-      owners.map((owner) => stores.leases.create(owner, newRun('same'), startedEntry(), record('same'))),
+      owners.map((owner) =>
+        stores.leases.create(owner, createRunHeader('same'), createStartedEntry(), createRunRecord('same')),
+      ),
     );
     expect(creations.filter((lease) => lease !== undefined)).toHaveLength(1);
   });
@@ -232,9 +269,12 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   it('a schema of format 1 is migrated with its runs', async () => {
     const { schema, runs, close } = await openStores();
     const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
-    await runs.create(newRun('remote', { elsewhere: true, mocks: { text: '\0' } }), startedEntry());
-    await runs.create(newRun('child', { parent }), startedEntry(), record('child'));
-    await runs.append('child', [entry(2)]);
+    await runs.create(
+      createRunHeader('remote', { elsewhere: true, mocks: { text: '\0' } }),
+      createStartedEntry(),
+    );
+    await runs.create(createRunHeader('child', { parent }), createStartedEntry(), createRunRecord('child'));
+    await runs.append('child', [createEntry(2)]);
     await close();
     await queryAsSuperuser(
       url,

@@ -14,12 +14,12 @@ const PAUSING_WORKFLOW = workflow(
   { id: 'asks' },
 );
 
-const databaseFactories = { sqlite: async () => undefined, postgres: () => createPostgresDatabase() };
+const databaseUrlFactories = { sqlite: async () => undefined, postgres: () => createPostgresDatabase() };
 
 const STORE_NAMES = storesToTest('the index of runs');
 
 describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
-  const createDatabaseUrl = databaseFactories[name];
+  const createDatabaseUrl = databaseUrlFactories[name];
 
   it('has a row for each run of a workflow in a workspace, with its outcome', async () => {
     const indexedEngine = await openIndexedEngine({ url: await createDatabaseUrl() });

@@ -56,8 +56,8 @@ async function execute(api: TestApi, definition: Parameters<TestApi['deploy']>[0
   const path = `/api/v2/workflows/${workflowId}`;
   const run = await api.call<RunResponse>('POST', `${path}/execute`, { body: { input: { n: 7 } } });
   const { runId } = run.data;
-  const get = async <Data>(part: string, options?: { key?: string | null }) =>
-    api.call<Data>('GET', `/api/v2/logs/${runId}/${part}`, options);
+  const get = async <Data>(subpath: string, options?: { key?: string | null }) =>
+    api.call<Data>('GET', `/api/v2/logs/${runId}/${subpath}`, options);
   return { workflowId, path, runId, get };
 }
 
@@ -146,14 +146,17 @@ describe('operations that read a run in parts', () => {
     const { get } = await execute(api, NESTED_WORKFLOW);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const { id } = spans.filter(({ depth }) => depth === 0).at(-1)!;
-    const valuePath = (path: string) =>
+    const createValuePath = (path: string) =>
       `value?spanId=${encodeURIComponent(id)}&part=output&path=${encodeURIComponent(path)}`;
-    const value = await get<{ kind: string; size: number; bytes: number }>(valuePath('/result'));
+    const value = await get<{ kind: string; size: number; bytes: number }>(createValuePath('/result'));
     expect(value.data).toMatchObject({ kind: 'object', size: 2, nextOffset: null, nextEntry: null });
-    expect((await get(valuePath('/result/list/1/a~1b'))).data).toMatchObject({ kind: 'string', text: '"x"' });
-    expect((await get(valuePath('/result/list/9'))).status).toBe(404);
-    expect((await get(valuePath('/result/__proto__'))).status).toBe(404);
-    expect((await get(valuePath('result'))).status).toBe(400);
+    expect((await get(createValuePath('/result/list/1/a~1b'))).data).toMatchObject({
+      kind: 'string',
+      text: '"x"',
+    });
+    expect((await get(createValuePath('/result/list/9'))).status).toBe(404);
+    expect((await get(createValuePath('/result/__proto__'))).status).toBe(404);
+    expect((await get(createValuePath('result'))).status).toBe(400);
     expect((await get('value?part=input')).data).toMatchObject({ text: expect.stringContaining('"n": 7') });
     const file = await get(`value/download?spanId=${encodeURIComponent(id)}&part=output`);
     expect(file.headers.get('content-disposition')).toBe('attachment; filename="output.json"');
@@ -222,10 +225,10 @@ describe('a rerun', () => {
     const readInput = async (id: string) =>
       (await api.call<{ text: string }>('GET', `/api/v2/logs/${id}/value?part=input&path=/n`)).data.text;
     expect(await readInput(rerunResponse.data.runId)).toBe('7');
-    const rerunWithInput = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
+    const rerunWithInputResponse = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
       body: { input: { n: 8 } },
     });
-    expect(await readInput(rerunWithInput.data.runId)).toBe('8');
+    expect(await readInput(rerunWithInputResponse.data.runId)).toBe('8');
   });
 
   it('from a block keeps the outputs of earlier blocks', async () => {

@@ -4,7 +4,7 @@ import { pageQuery } from '../../packages/service/src/logs/query.ts';
 import type { LogPageQuery, LogPosition } from '../../packages/service/src/logs/query.ts';
 import {
   findEarliestStart,
-  pageOfLogs,
+  readPageOfLogs,
   saveLogs,
   readStatsRows,
 } from '../../packages/service/src/logs/store.ts';
@@ -18,7 +18,7 @@ import type { LogDb } from './setup.ts';
 const QUERY: LogPageQuery = { workspaceId: 'looms', sortBy: 'startedAt', sortOrder: 'desc', limit: 100 };
 
 async function readIds(db: LogDb, query: Partial<LogPageQuery>): Promise<string[]> {
-  return (await pageOfLogs(db, { ...QUERY, ...query })).rows.map(({ run_id: id }) => id);
+  return (await readPageOfLogs(db, { ...QUERY, ...query })).rows.map(({ run_id: id }) => id);
 }
 
 /** Returns all ids, read page by page. */
@@ -26,7 +26,12 @@ async function readIdsInPages(db: LogDb, query: Partial<LogPageQuery>): Promise<
   const ids: string[] = [];
   let position: LogPosition | undefined;
   do {
-    const { rows, next } = await pageOfLogs(db, { ...QUERY, ...query, limit: 2, after: position });
+    const { rows, next } = await readPageOfLogs(db, {
+      ...QUERY,
+      ...query,
+      limit: 2,
+      afterPosition: position,
+    });
     ids.push(...rows.map(({ run_id: id }) => id));
     position = next;
   } while (position);
@@ -111,7 +116,9 @@ describe.each(STORE_NAMES)('lists of the log on %s', (name) => {
     const db = await openFilledDatabase(url);
     await saveLogs(db, [createLogRow('c', 3, { workflow_id: 'w2', status: 'completed', seq: 9 })]);
     await saveLogs(db, [createLogRow('c', 3, { workflow_id: 'w2', status: 'running', seq: 5 })]);
-    expect((await pageOfLogs(db, { ...QUERY, runId: 'c' })).rows).toMatchObject([{ status: 'completed' }]);
+    expect((await readPageOfLogs(db, { ...QUERY, runId: 'c' })).rows).toMatchObject([
+      { status: 'completed' },
+    ]);
   });
 
   it('find runs by trigger, folder and workflow name, before and after the runs are added to the totals', async () => {
@@ -154,7 +161,7 @@ describe.each(STORE_NAMES)('lists of the log on %s', (name) => {
     const sortFields = ['startedAt', 'durationMs', 'cost', 'status'] as const;
     const sortedQueries: Partial<LogPageQuery>[] = sortFields.flatMap((sortBy) => [
       { sortBy },
-      { sortBy, after: [sortBy === 'status' ? 'completed' : 1000, 'r5'] as const },
+      { sortBy, afterPosition: [sortBy === 'status' ? 'completed' : 1000, 'r5'] as const },
     ]);
     const filteredQueries: Partial<LogPageQuery>[] = [
       { statuses: ['failed'] },
@@ -190,11 +197,11 @@ async function addRows(db: LogDb, rowCount: number): Promise<void> {
 
 async function explainQuery(db: LogDb, query: LogPageQuery, isPostgres: boolean): Promise<string> {
   const { sql: text, parameters } = pageQuery(db, query).compile();
-  const pieces = text.split(isPostgres ? /\$\d+/ : /\?/);
-  const parts = pieces.flatMap((piece, index) =>
-    index === 0 ? [sql.raw(piece)] : [sql`${parameters[index - 1]}`, sql.raw(piece)],
+  const textFragments = text.split(isPostgres ? /\$\d+/ : /\?/);
+  const sqlFragments = textFragments.flatMap((textFragment, index) =>
+    index === 0 ? [sql.raw(textFragment)] : [sql`${parameters[index - 1]}`, sql.raw(textFragment)],
   );
   const explainPrefix = isPostgres ? sql`explain ` : sql`explain query plan `;
-  const { rows } = await sql`${explainPrefix}${sql.join(parts, sql``)}`.execute(db);
+  const { rows } = await sql`${explainPrefix}${sql.join(sqlFragments, sql``)}`.execute(db);
   return JSON.stringify(rows);
 }

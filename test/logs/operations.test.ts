@@ -3,7 +3,7 @@ import { openServiceStore } from '@heddle/service';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, tenantOptionsOf, createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { APPROVAL, FAILING_WORKFLOW, GREETING_WORKFLOW } from '../support/api-workflows.ts';
+import { APPROVAL_WORKFLOW, FAILING_WORKFLOW, GREETING_WORKFLOW } from '../support/api-workflows.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
 import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 
@@ -56,8 +56,8 @@ describe.each(STORE_NAMES)('the operations of the log on %s', (name) => {
     const [greetingId, brokenId] = [await api.deploy(GREETING_WORKFLOW), await api.deploy(FAILING_WORKFLOW)];
     await api.run(greetingId, { 'X-Run-Id': 'mine' });
     await api.run(brokenId);
-    const draftRun = { run: { source: 'manual' } };
-    await api.call('POST', `/api/v2/workflows/${greetingId}/execute`, { body: draftRun });
+    const draftRunBody = { run: { source: 'manual' } };
+    await api.call('POST', `/api/v2/workflows/${greetingId}/execute`, { body: draftRunBody });
     const { entries } = await api.list({ sortOrder: 'asc' });
     expect(entries).toMatchObject([
       {
@@ -156,10 +156,10 @@ describe.each(STORE_NAMES)('the operations of the log on %s', (name) => {
 
   it('accept workspace keys, and refuse personal keys if they are disabled', async () => {
     const api = await setUp(url);
-    const { runId } = await api.run(await api.deploy(APPROVAL));
+    const { runId } = await api.run(await api.deploy(APPROVAL_WORKFLOW));
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'own');
     expect((await api.call('GET', `/api/v2/logs/${runId}`, { key })).status).toBe(200);
-    await api.store.workspaces.setPersonalKeys(api.workspaceId, false);
+    await api.store.workspaces.setPersonalKeysAllowed(api.workspaceId, false);
     expect(await api.call('GET', `/api/v2/logs/${runId}`)).toMatchObject({
       status: 403,
       body: { error: { details: { code: 'PERSONAL_API_KEYS_DISABLED' } } },

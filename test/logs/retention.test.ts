@@ -3,7 +3,7 @@ import { serviceAreas } from '@heddle/service';
 import { takeLease } from '../../packages/service/src/retention/sweep.ts';
 import { runRetention } from '../../packages/service/src/retention/runs.ts';
 import type { RunLimits } from '../../packages/service/src/retention/runs.ts';
-import { RetentionSweep } from '../../packages/service/src/retention/sweep.ts';
+import { RetentionSweeper } from '../../packages/service/src/retention/sweep.ts';
 import { openServiceStore } from '../support/api.ts';
 import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -12,14 +12,14 @@ import { block, fn, workflow } from '../support/workflow.ts';
 import { deploy, openIndexedEngine, readLogRows } from './setup.ts';
 import type { IndexedEngine } from './setup.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const LARGE_OUTPUT_WORKFLOW = workflow([fn('A', 'return "y".repeat(20_000)')], ['Start -> A']);
 
 interface RetentionSetup extends IndexedEngine {
   clock: TestClock;
   workflowId: string;
-  createSweeper(limits: RunLimits): RetentionSweep;
+  createSweeper(limits: RunLimits): RetentionSweeper;
   indexAndListIds(): Promise<string[]>;
 }
 
@@ -35,13 +35,13 @@ async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
     clock,
     workflowId,
     createSweeper: (limits) =>
-      new RetentionSweep({
+      new RetentionSweeper({
         jobs: [
           runRetention({
             engine: indexedEngine.engine,
             db: indexedEngine.db,
             limits,
-            minAgeMs: HOUR,
+            minAgeMs: HOUR_MS,
             now: () => clock.now(),
             updateLog: () => indexedEngine.indexer.updateAll(),
           }),
@@ -79,10 +79,10 @@ describe.each(STORE_NAMES)('retention on %s', (name) => {
       {},
       { runId: 'open' },
     );
-    clock.advance(2 * DAY);
+    clock.advance(2 * DAY_MS);
     await engine.execute(workflowId, { again: true }, { runId: 'young' });
     expect(await indexAndListIds()).toEqual(['old', 'open', 'young']);
-    const sweeper = createSweeper({ maxAgeMs: DAY });
+    const sweeper = createSweeper({ maxAgeMs: DAY_MS });
     await sweeper.sweep();
     await sweeper.close();
     expect(await indexAndListIds()).toEqual(['open', 'young']);
@@ -97,7 +97,7 @@ describe.each(STORE_NAMES)('retention on %s', (name) => {
     );
     for (const id of ['a', 'b', 'c', 'd']) {
       await engine.execute(workflowId, { id }, { runId: id });
-      clock.advance(HOUR + 1);
+      clock.advance(HOUR_MS + 1);
     }
     await engine.execute(workflowId, {}, { runId: 'fresh' });
     await indexAndListIds();
@@ -120,10 +120,10 @@ describe.each(STORE_NAMES)('retention on %s', (name) => {
     );
     for (const runId of ['a', 'b', 'c']) await engine.execute(workflowId, {}, { runId });
     await indexAndListIds();
-    clock.advance(2 * DAY);
+    clock.advance(2 * DAY_MS);
     const statuses: string[] = [];
-    const options = { limits: { maxAgeMs: DAY }, minAgeMs: HOUR, now: () => clock.now() };
-    const sweeper = new RetentionSweep({
+    const options = { limits: { maxAgeMs: DAY_MS }, minAgeMs: HOUR_MS, now: () => clock.now() };
+    const sweeper = new RetentionSweeper({
       jobs: [runRetention({ engine, db, ...options, updateLog: () => indexer.updateAll() })],
       db,
       now: () => clock.now(),
@@ -149,10 +149,10 @@ describe.each(STORE_NAMES)('retention on %s', (name) => {
     );
     await engine.execute(workflowId, {}, { runId: 'old' });
     await indexAndListIds();
-    clock.advance(2 * DAY);
+    clock.advance(2 * DAY_MS);
     const lease = { name: 'retention', owner: 'dead', leaseMs: 60_000 };
     expect(await takeLease(db, { ...lease, nowMs: clock.now() })).toBe(true);
-    const sweeper = createSweeper({ maxAgeMs: DAY });
+    const sweeper = createSweeper({ maxAgeMs: DAY_MS });
     await sweeper.sweep();
     expect(await indexAndListIds()).toEqual(['old']);
     clock.advance(60_001);
@@ -172,8 +172,8 @@ describe('retention', () => {
     );
     await engine.execute(parentWorkflowId, {}, { runId: 'parent-run' });
     expect(await indexAndListIds()).toHaveLength(2);
-    clock.advance(2 * DAY);
-    const sweeper = createSweeper({ maxAgeMs: DAY });
+    clock.advance(2 * DAY_MS);
+    const sweeper = createSweeper({ maxAgeMs: DAY_MS });
     await sweeper.sweep();
     await sweeper.close();
     expect(await indexAndListIds()).toEqual([]);
@@ -183,10 +183,10 @@ describe('retention', () => {
     const store = await openServiceStore();
     onTestFinished(() => store.close());
     for (const limits of [
-      { maxAgeMs: HOUR - 1 },
+      { maxAgeMs: HOUR_MS - 1 },
       { maxBytes: 0 },
       { publicRunsMs: Number.NaN },
-      { receiptsMs: HOUR - 1 },
+      { receiptsMs: HOUR_MS - 1 },
     ])
       expect(() => serviceAreas({ store, retention: limits })).toThrow(Object.keys(limits)[0]);
   });
@@ -194,7 +194,7 @@ describe('retention', () => {
   it('continues with the next job if a job fails', async () => {
     const { db, clock, errors } = await setUp();
     const results: string[] = [];
-    const sweeper = new RetentionSweep({
+    const sweeper = new RetentionSweeper({
       jobs: [
         () => Promise.reject(new Error('The disk is full.')),
         async (context) => {
@@ -216,7 +216,7 @@ describe('retention', () => {
   it('stops if another process has taken the lease during a long deletion', async () => {
     const { db, clock, errors } = await setUp();
     const results: boolean[] = [];
-    const sweeper = new RetentionSweep({
+    const sweeper = new RetentionSweeper({
       jobs: [
         async (context) => {
           clock.advance(61_000);

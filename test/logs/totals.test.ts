@@ -16,7 +16,7 @@ import {
 import { openDatabase } from '../../packages/service/src/store/database.ts';
 import { createDataFolder } from '../support/data-folder.ts';
 import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
-import { seededRandom } from '../support/seeded-random.ts';
+import { createSeededRandom } from '../support/seeded-random.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import {
   addWorkflow,
@@ -28,15 +28,15 @@ import {
 } from './setup.ts';
 import type { LogDb } from './setup.ts';
 
-const START = Date.parse('2026-01-01T00:00:00.000Z');
+const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
 const STORE_NAMES = storesToTest('totals of the log');
 
 /** Returns runs of three workflows at random times within ten days. Some have not ended. */
 function createRandomRuns(count: number): NewLog[] {
-  const random = seededRandom(15);
+  const random = createSeededRandom(15);
   const integerBelow = (limit: number): number => Math.floor(random() * limit);
   return Array.from({ length: count }, (_, index) => {
-    const startedMs = START + integerBelow(10 * 86_400_000);
+    const startedMs = START_MS + integerBelow(10 * 86_400_000);
     const isOpen = integerBelow(8) === 0;
     return createLogRow(`r${index}`, 0, {
       workflow_id: `w${integerBelow(3)}`,
@@ -89,11 +89,11 @@ async function readStats(db: LogDb, filters: Partial<LogFilters>, window: Window
 }
 
 const WINDOWS = [
-  windowOf(START, START + 10 * 86_400_000, 72),
-  windowOf(START - 12_345, START + 9 * 86_400_000 + 777, 5),
-  windowOf(START + 3_600_001, START + 7_200_003, 500),
-  windowOf(START + 86_400_000, START + 86_400_000, 3),
-  windowOf(-1e12, START + 86_400_000, 7),
+  windowOf(START_MS, START_MS + 10 * 86_400_000, 72),
+  windowOf(START_MS - 12_345, START_MS + 9 * 86_400_000 + 777, 5),
+  windowOf(START_MS + 3_600_001, START_MS + 7_200_003, 500),
+  windowOf(START_MS + 86_400_000, START_MS + 86_400_000, 3),
+  windowOf(-1e12, START_MS + 86_400_000, 7),
 ];
 const FILTERS: readonly Partial<LogFilters>[] = [
   {},
@@ -212,11 +212,11 @@ describe.each(STORE_NAMES)('totals of the log on %s', (name) => {
     await addWorkflow(db, 'w0');
     await sql`insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,
         duration_ms, cost, bytes, is_child, seq)
-      values ('old', 'old', 'looms', 'w0', 'completed', 'info', 'api', ${START}, ${START + 5}, 5, 0.25, -1, 0, 1)`.execute(
+      values ('old', 'old', 'looms', 'w0', 'completed', 'info', 'api', ${START_MS}, ${START_MS + 5}, 5, 0.25, -1, 0, 1)`.execute(
       db as Kysely<unknown>,
     );
     await database.migrate('logs', LOG_MIGRATIONS);
-    const window = windowOf(START, START + 86_400_000, 1);
+    const window = windowOf(START_MS, START_MS + 86_400_000, 1);
     const row = { workflow_id: 'w0', segment: 0, total: 1, errors: 0, duration: 5, ended: 1, cost: 250_000 };
     expect(await readStats(db, {}, window)).toEqual([row]);
     await addAllToTotals(db);

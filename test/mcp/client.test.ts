@@ -49,7 +49,7 @@ describe('an mcp block', () => {
       output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },
     });
     expect(server.transports.size).toBe(1);
-    await expect.poll(() => server.ended).toEqual([...server.transports.keys()]);
+    await expect.poll(() => server.endedSessionIds).toEqual([...server.transports.keys()]);
   });
 
   it('sends the key of the operator or, if there is none, the stored credential of the tenant', async () => {

@@ -14,16 +14,16 @@ const SERVER_SCRIPT = fileURLToPath(new URL('../support/mcp-stdio.ts', import.me
 const COMMAND = [process.execPath, SERVER_SCRIPT, '/dev/null'] as const;
 
 /**
- * Calls the tool `seen` of an MCP server with this configuration. The tool returns the arguments, environment and
- * working directory with which its process was started.
+ * Calls the tool `process_info` of an MCP server with this configuration. The tool returns the arguments, environment
+ * and working directory with which its process was started.
  */
-async function callSeenTool(
+async function callProcessInfoTool(
   serverConfiguration: NonNullable<BlocksOptions['mcp']>[string],
   fields: JsonObject = {},
 ) {
   const engine = await createEngine({ blocks: blocks({ mcp: { local: serverConfiguration } }) });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const mcpBlock = block('B', 'mcp', { server: 'local', tool: 'seen', ...fields });
+  const mcpBlock = block('B', 'mcp', { server: 'local', tool: 'process_info', ...fields });
   return engine.execute({ workflow: workflow([mcpBlock], ['Start -> B']) });
 }
 
@@ -46,7 +46,7 @@ const isAlive = (pid: number): boolean => {
 
 it('a stdio server starts without a shell and with an empty environment, and ends with the run', async () => {
   const { command, readPids } = createStdioCommand();
-  const result = await callSeenTool({ command });
+  const result = await callProcessInfoTool({ command });
   expect(result).toMatchObject({ status: 'completed' });
   const [{ text }] = (result.output as { content: [{ text: string }] }).content;
   expect(JSON.parse(text)).toEqual({ args: ['one argument', '$(id)'], env: [], cwd: '/' });
@@ -69,9 +69,9 @@ it('a stdio server runs as one process for each run, and is started again after 
   };
   const engine = await createEngine({ blocks: [...blocks({ mcp: { local: { command } } }), killExecutor] });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const seenBlock = (name: string) => block(name, 'mcp', { server: 'local', tool: 'seen' });
+  const processInfoBlock = (name: string) => block(name, 'mcp', { server: 'local', tool: 'process_info' });
   const killingWorkflow = workflow(
-    [seenBlock('A'), seenBlock('B'), block('Kill', 'kill', {}), seenBlock('C')],
+    [processInfoBlock('A'), processInfoBlock('B'), block('Kill', 'kill', {}), processInfoBlock('C')],
     ['Start -> A -> B -> Kill -> C'],
   );
   expect(await engine.execute({ workflow: killingWorkflow })).toMatchObject({ error: null });
@@ -82,7 +82,7 @@ it('a stdio server runs as one process for each run, and is started again after 
 
 it('a stdio server gets the environment variables that the operator has set', async () => {
   const { command } = createStdioCommand();
-  const result = await callSeenTool({ command, env: { LEVEL: 'low' } });
+  const result = await callProcessInfoTool({ command, env: { LEVEL: 'low' } });
   expect(JSON.stringify(result.output)).toContain(String.raw`\"env\":[\"LEVEL\"]`);
 });
 
@@ -103,7 +103,7 @@ it.each<[string, string, NonNullable<BlocksOptions['mcp']>[string], JsonObject]>
     { command: [process.execPath, SERVER_SCRIPT] },
   ],
 ])('an mcp block fails for %s', async (_title, code, serverConfiguration, fields) => {
-  expect(await callSeenTool(serverConfiguration, fields)).toMatchObject({
+  expect(await callProcessInfoTool(serverConfiguration, fields)).toMatchObject({
     status: 'failed',
     error: { code },
   });

@@ -8,13 +8,13 @@ import { block, fn, workflow } from '../support/workflow.ts';
 
 const INPUT_OPTIONS = { inputFormat: [{ name: 'name', type: 'string', description: 'Whom to greet' }] };
 
-let gateOpened = Promise.withResolvers<void>();
-/** The executor of blocks that wait for `gateOpened`. */
+let gate = Promise.withResolvers<void>();
+/** The executor of blocks that wait for `gate`. */
 const gateExecutor = {
   types: ['gate'],
   class: 'effect' as const,
   execute: async () => {
-    await gateOpened.promise;
+    await gate.promise;
     return { output: {} };
   },
 };
@@ -25,10 +25,10 @@ beforeAll(async () => {
 });
 
 /** Serves these workflows as tools of the MCP server `team`. */
-async function serve(workflows: string[]) {
+async function serve(workflowIds: string[]) {
   const errors: unknown[] = [];
   const onError = (error: unknown) => void errors.push(error);
-  return serveFetch(await withWorkflowTools(api.api.fetch, { servers: { team: workflows }, onError }));
+  return serveFetch(await withWorkflowTools(api.api.fetch, { servers: { team: workflowIds }, onError }));
 }
 
 /** Returns a connected official client. */
@@ -89,11 +89,11 @@ describe.each(['auto', 'legacy'] as const)('progress notifications of a call (%s
     const client = await connect(url, { mode });
     const { tools } = await client.listTools();
     const name = tools[0]?.name ?? '';
-    gateOpened = Promise.withResolvers();
+    gate = Promise.withResolvers();
     const reports: { progress: number; message?: string | undefined }[] = [];
     const onprogress = (report: (typeof reports)[number]) => {
       reports.push(report);
-      gateOpened.resolve();
+      gate.resolve();
     };
     const result = await client.callTool({ name, arguments: {} }, { onprogress });
     expect(result.isError).toBeUndefined();

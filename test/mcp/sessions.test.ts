@@ -39,8 +39,8 @@ describeOnStores((environment, open) => {
     );
     expect(await engine.execute({ workflow: weatherWorkflow })).toMatchObject({ status: 'completed' });
     expect(server.calls.toSorted()).toEqual(['Bergen', 'Hamar', 'Narvik', 'Oslo']);
-    expect(server.initialized).toHaveLength(1);
-    await expect.poll(() => server.ended).toEqual([...server.transports.keys()]);
+    expect(server.sessionAuthorizations).toHaveLength(1);
+    await expect.poll(() => server.endedSessionIds).toEqual([...server.transports.keys()]);
   });
 });
 
@@ -49,8 +49,8 @@ describe('the session of a run', () => {
     const server = await startSessionServer();
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
     for (const _ of [1, 2]) await engine.execute({ workflow: workflow([mcpBlock('A')], ['Start -> A']) });
-    expect(server.initialized).toHaveLength(2);
-    await expect.poll(() => server.ended).toHaveLength(2);
+    expect(server.sessionAuthorizations).toHaveLength(2);
+    await expect.poll(() => server.endedSessionIds).toHaveLength(2);
   });
 
   it('ends when a block fails, and when the engine closes', async () => {
@@ -58,11 +58,11 @@ describe('the session of a run', () => {
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
     const failingWorkflow = workflow([mcpBlock('A', { tool: 'broken' })], ['Start -> A']);
     expect(await engine.execute({ workflow: failingWorkflow })).toMatchObject({ status: 'failed' });
-    await expect.poll(() => server.ended).toHaveLength(1);
+    await expect.poll(() => server.endedSessionIds).toHaveLength(1);
     await engine.start({ workflow: workflow([mcpBlock('A', { tool: 'slow' })], ['Start -> A']) });
     await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
     await engine.close({ graceMs: 0 });
-    expect(server.ended).toHaveLength(2);
+    expect(server.endedSessionIds).toHaveLength(2);
   });
 
   it('ends when the run is cancelled', async () => {
@@ -71,7 +71,7 @@ describe('the session of a run', () => {
     const run = await engine.start({ workflow: workflow([mcpBlock('A', { tool: 'slow' })], ['Start -> A']) });
     await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
     await run.cancel();
-    await expect.poll(() => server.ended).toHaveLength(1);
+    await expect.poll(() => server.endedSessionIds).toHaveLength(1);
   });
 
   it('ends while the run waits for a person, and a new session begins after the answer', async () => {
@@ -83,12 +83,12 @@ describe('the session of a run', () => {
     );
     const run = await engine.start({ workflow: pausingWorkflow });
     expect(await run.result()).toMatchObject({ status: 'paused' });
-    await expect.poll(() => server.ended).toHaveLength(1);
+    await expect.poll(() => server.endedSessionIds).toHaveLength(1);
     const [pause] = (await engine.getRun(run.runId))?.pauses ?? [];
     const resumedRun = await engine.resume(run.runId, { token: pause?.token ?? '', input: {} });
     expect(resumedRun).toMatchObject({ status: 'completed' });
-    expect(server.initialized).toHaveLength(2);
-    await expect.poll(() => server.ended).toHaveLength(2);
+    expect(server.sessionAuthorizations).toHaveLength(2);
+    await expect.poll(() => server.endedSessionIds).toHaveLength(2);
   });
 
   it('is restarted once for all concurrent requests when the server has lost it', async () => {
@@ -121,7 +121,7 @@ describe('the session of a run', () => {
       status: 'completed',
     });
     expect(server.calls.toSorted()).toEqual(['A', 'B', 'C', 'D']);
-    expect(server.initialized).toHaveLength(3);
+    expect(server.sessionAuthorizations).toHaveLength(3);
   });
 
   it('fails the block if the server also loses the new session', async () => {
@@ -131,7 +131,7 @@ describe('the session of a run', () => {
       status: 'failed',
       error: { code: 'MCP_FAILED' },
     });
-    expect(server.initialized).toHaveLength(2);
+    expect(server.sessionAuthorizations).toHaveLength(2);
   });
 
   it('continues with a refreshed access token', async () => {
@@ -144,7 +144,7 @@ describe('the session of a run', () => {
     const engine = await openEngine({ services: { 'mcp-sky': server.url }, tenantCredentials: { find } });
     const twoCallWorkflow = workflow([mcpBlock('A'), mcpBlock('B')], ['Start -> A -> B']);
     expect(await engine.execute({ workflow: twoCallWorkflow })).toMatchObject({ status: 'completed' });
-    expect(server.initialized).toEqual(['Bearer token-number-1']);
+    expect(server.sessionAuthorizations).toEqual(['Bearer token-number-1']);
     const callRequests = server.requests.filter(({ body }) => body.includes('"tools/call"'));
     expect(callRequests.map(({ headers }) => headers.authorization)).toEqual([
       'Bearer token-number-1',
@@ -161,8 +161,8 @@ describe.each([
     const server = await serve();
     const countListCalls = () => server.requests.filter(({ body }) => body.includes('"tools/list"')).length;
     const services = { 'mcp-sky': server.url };
-    const noticeExecutor = {
-      types: ['notice'],
+    const notifyExecutor = {
+      types: ['notify'],
       class: 'effect' as const,
       execute: async () => {
         // Waits until the client listens for change notifications.
@@ -174,7 +174,7 @@ describe.each([
         return { output: {} };
       },
     };
-    const engine = await openEngine({ services, blocks: [...blocks(), noticeExecutor] });
+    const engine = await openEngine({ services, blocks: [...blocks(), notifyExecutor] });
     const twoCallWorkflow = workflow([mcpBlock('A'), mcpBlock('B')], ['Start -> A -> B']);
     expect(await engine.execute({ workflow: twoCallWorkflow })).toMatchObject({ error: null });
     expect(await engine.execute({ workflow: twoCallWorkflow })).toMatchObject({ error: null });
@@ -183,8 +183,8 @@ describe.each([
     expect(await otherEngine.execute({ workflow: twoCallWorkflow })).toMatchObject({ error: null });
     expect(countListCalls()).toBe(2);
     const notifyingWorkflow = workflow(
-      [mcpBlock('A'), block('Notice', 'notice', {}), mcpBlock('B')],
-      ['Start -> A -> Notice -> B'],
+      [mcpBlock('A'), block('Notify', 'notify', {}), mcpBlock('B')],
+      ['Start -> A -> Notify -> B'],
     );
     await expect
       .poll(async () => {

@@ -115,14 +115,14 @@ function regions(kind: ScenarioKind, depth: number, maxNodes = depth === 0 ? 8 :
       const predecessorEdges = predecessors.flatMap((predecessor, to): EdgeTuple[] =>
         predecessor && to > 0 ? [[predecessor[0] % to, to, predecessor[1]]] : [],
       );
-      return wire(
+      return createRegion(
         drafts,
         maxNodes > 4 ? [...predecessorEdges, ...edges] : [...predecessorEdges.slice(2), ...edges],
       );
     });
 }
 
-function wire(drafts: readonly NodeDraft[], edgeTuples: readonly EdgeTuple[]): Region {
+function createRegion(drafts: readonly NodeDraft[], edgeTuples: readonly EdgeTuple[]): Region {
   const edges = edgeTuples
     .map(([a, b, port]) => ({ from: Math.min(a, b), to: Math.max(a, b), port }))
     .filter(({ from, to }) => from !== to && to < drafts.length)

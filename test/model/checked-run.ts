@@ -131,8 +131,8 @@ export class CheckedRun {
       }
     }
     if (this.end) {
-      const unfinished = this.answerableKeys().filter((key) => !key.startsWith('grace '));
-      assert.deepEqual(unfinished, [], 'all open work is aborted');
+      const unfinishedKeys = this.answerableKeys().filter((key) => !key.startsWith('grace '));
+      assert.deepEqual(unfinishedKeys, [], 'all open work is aborted');
       for (const command of this.commands)
         assert.isFalse(
           isPending(this.region, this.state, command),
@@ -173,23 +173,23 @@ export class CheckedRun {
    * when they fire.
    */
   #comparePendingCommands(): void {
-    const pending = new Map(
+    const pendingByKey = new Map(
       pendingCommands(this.region, this.state).map((command) => [
         keyOf(command as WorkCommand),
         command as WorkCommand,
       ]),
     );
     for (const [key, command] of this.openCommands) {
-      if (pending.has(key) || !/^(grace|deadline) /.test(key)) continue;
+      if (pendingByKey.has(key) || !/^(grace|deadline) /.test(key)) continue;
       this.openCommands.delete(key);
       this.expectIgnored(respond(this.scenario, command, this.nowMs).event);
     }
     assert.deepEqual(
-      Object.fromEntries(pending),
+      Object.fromEntries(pendingByKey),
       Object.fromEntries(this.openCommands),
       'the pending commands are the open work',
     );
-    const pendingJson = new Set([...pending.values()].map((command) => JSON.stringify(command)));
+    const pendingJson = new Set([...pendingByKey.values()].map((command) => JSON.stringify(command)));
     for (const command of this.commands)
       assert.equal(
         isPending(this.region, this.state, command),
@@ -253,10 +253,10 @@ function countFrame(region: Region, frame: Frame, counters: Counters, isDraining
     if (isOpenContainer(cell)) {
       if (cell.asking) counters.busy++;
       assert.lengthOf(Object.keys(cell.open), cell.live, 'the counter `live` of a container');
-      for (const inner of Object.values(cell.open))
+      for (const innerFrame of Object.values(cell.open))
         countFrame(
           region.nodes[index]?.subflow?.body as Region,
-          inner,
+          innerFrame,
           counters,
           isFrameDraining || cell.drain !== undefined,
         );

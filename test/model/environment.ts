@@ -1,5 +1,5 @@
 import type { Command, Event, Node, Region } from '../../packages/core/src/machine/index.ts';
-import { seededRandomFor } from '../support/seeded-random.ts';
+import { createSeededRandomFor } from '../support/seeded-random.ts';
 import type { Scenario } from './arbitraries.ts';
 import type { Answer } from './drain-scope.ts';
 
@@ -67,10 +67,9 @@ function respondToRun(
     ...attemptFields({ resumes: command.resumes }),
   };
   const mayFail = scenario.kind !== 'order-independent' || node.handlesError;
-  const chance = random();
-  if (mayFail && chance < 0.08 && node.timeoutMs !== undefined)
-    return timeoutOf(command, atMs, node.timeoutMs);
-  if (mayFail && chance < (scenario.kind === 'order-independent' ? 0.3 : 0.12))
+  const roll = random();
+  if (mayFail && roll < 0.08 && node.timeoutMs !== undefined) return timeoutOf(command, atMs, node.timeoutMs);
+  if (mayFail && roll < (scenario.kind === 'order-independent' ? 0.3 : 0.12))
     return failureOf(eventFields, random);
   const maySuspend = node.class === 'effect' && (command.resumes ?? 0) < 2;
   if (maySuspend && random() < 0.3)
@@ -133,7 +132,7 @@ function randomFor(scenario: Scenario, command: WorkCommand): () => number {
   const attemptOrIteration =
     command.type === 'run' ? command.try : command.type === 'expand' ? command.turn : 0;
   const resumes = command.type === 'run' ? (command.resumes ?? 0) : 0;
-  return seededRandomFor(scenario.seed, [
+  return createSeededRandomFor(scenario.seed, [
     ...command.at,
     command.type.length,
     attemptOrIteration,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { initialState, pendingCommands, step } from '../../packages/core/src/machine/index.ts';
 import type { Command, Event, State } from '../../packages/core/src/machine/index.ts';
 import { loop, parallel, region } from '../support/graph.ts';
-import { byScale } from '../support/scale.ts';
+import { pickByScale } from '../support/scale.ts';
 import { smallScenarios } from './arbitraries.ts';
 import type { Scenario } from './arbitraries.ts';
 import { checkCounters, keyOf } from './checked-run.ts';
@@ -70,15 +70,20 @@ function explore(
       exploration.endings.add(`${JSON.stringify(end)} after ${completedWork}`);
       continue;
     }
-    const pending = pendingCommands(graph, state) as WorkCommand[];
-    const commands = pending.filter((command) => command.type !== 'timer' || command.timer !== 'timeout');
+    const pendingWorkCommands = pendingCommands(graph, state) as WorkCommand[];
+    const commands = pendingWorkCommands.filter(
+      (command) => command.type !== 'timer' || command.timer !== 'timeout',
+    );
     expect(commands.length, `stuck: ${serializedState}`).toBeGreaterThan(0);
     for (const command of commands) {
       const { event: answerEvent } = respond(scenario, command, 0);
       // A timeout that is set again for a resumed attempt fires at its new due time.
       const isFutureTimeout =
         answerEvent.type === 'fired' && answerEvent.timer === 'timeout' && answerEvent.atMs > 0;
-      const event = { ...answerEvent, atMs: isFutureTimeout ? timeoutDueMsOf(pending, command) : 0 };
+      const event = {
+        ...answerEvent,
+        atMs: isFutureTimeout ? timeoutDueMsOf(pendingWorkCommands, command) : 0,
+      };
       const [nextState, outcome] = step(graph, state, event);
       expect(outcome.changed, 'a pending command accepts its answer').toBe(true);
       const endCommand = outcome.commands.find(
@@ -95,13 +100,15 @@ function explore(
 }
 
 /** Returns the time at which the attempt of `command` times out. */
-function timeoutDueMsOf(pending: readonly WorkCommand[], { at }: WorkCommand): number {
-  const timers = pending.filter((command) => command.type === 'timer' && command.timer === 'timeout');
+function timeoutDueMsOf(pendingWorkCommands: readonly WorkCommand[], { at }: WorkCommand): number {
+  const timers = pendingWorkCommands.filter(
+    (command) => command.type === 'timer' && command.timer === 'timeout',
+  );
   const timer = timers.find((command) => command.at.join('.') === at.join('.')) as TimerCommand;
   return timer.dueMs;
 }
 
-const defaults = { start: 0, seed: 1, kind: 'order-independent', graceMs: 50, orderSeed: 0 } as const;
+const scenarioDefaults = { start: 0, seed: 1, kind: 'order-independent', graceMs: 50, orderSeed: 0 } as const;
 
 describe('every order of completion', () => {
   it('of a small graph leads to one end, and the completed work determines the state (R32)', () => {
@@ -114,9 +121,9 @@ describe('every order of completion', () => {
         completeCount++;
         expect([...exploration.endings]).toHaveLength(1);
       }),
-      { numRuns: byScale(18, 600) },
+      { numRuns: pickByScale(18, 600) },
     );
-    expect(completeCount).toBeGreaterThan(byScale(12, 400));
+    expect(completeCount).toBeGreaterThan(pickByScale(12, 400));
   });
 
   it('of a small graph with failures, Response blocks or draining leads to an end, and never gets stuck (R32)', () => {
@@ -127,25 +134,25 @@ describe('every order of completion', () => {
         completeCount += exploration.isComplete ? 1 : 0;
         expect(exploration.endings.size).toBeGreaterThan(exploration.isComplete ? 0 : -1);
       }),
-      { numRuns: byScale(18, 600) },
+      { numRuns: pickByScale(18, 600) },
     );
-    expect(completeCount).toBeGreaterThan(byScale(12, 400));
+    expect(completeCount).toBeGreaterThan(pickByScale(12, 400));
   });
 
   it('of three branches with a window of two leads to seven states and one end (R9)', () => {
     const graph = region({ P: parallel(region('x', { x: { class: 'child' } }), { count: 3, window: 2 }) });
-    const exploration = explore({ ...defaults, region: graph });
+    const exploration = explore({ ...scenarioDefaults, region: graph });
     // Completed branches: none; 0 or 1; 0 and 1, 0 and 2, 1 and 2; all, which is the end.
     expect([exploration.stateCount, exploration.endings.size]).toEqual([7, 1]);
   });
 
   it('of a graph with failures in nested containers leads to one of two ends, and leaves no open work (R19)', () => {
-    const collecting = parallel(region('x', 'y'), { count: 2, collectErrors: true });
-    const inner = region('I', 'z', { I: collecting });
-    const graph = region('O', { O: loop(inner, { count: 1 }) });
+    const collectingParallel = parallel(region('x', 'y'), { count: 2, collectErrors: true });
+    const innerRegion = region('I', 'z', { I: collectingParallel });
+    const graph = region('O', { O: loop(innerRegion, { count: 1 }) });
     const endings = new Set<string>();
     for (let seed = 0; seed < 40; seed++) {
-      const exploration = explore({ ...defaults, region: graph, seed, kind: 'failing' });
+      const exploration = explore({ ...scenarioDefaults, region: graph, seed, kind: 'failing' });
       expect(exploration.isComplete).toBe(true);
       // An ending begins with `{"type":"end","status":"failed"`. If it is split at the quotes, part 7 is the status.
       for (const ending of exploration.endings) endings.add(ending.split('"')[7] as string);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pendingCommands } from '../../packages/core/src/machine/index.ts';
 import type { Drain } from '../../packages/core/src/machine/state.ts';
-import { byScale } from '../support/scale.ts';
+import { pickByScale } from '../support/scale.ts';
 import { scenarios } from './arbitraries.ts';
 import type { ScenarioKind, Scenario } from './arbitraries.ts';
 import { CheckedRun, keyOf } from './checked-run.ts';
@@ -10,7 +10,7 @@ import { nodeAt, respond } from './environment.ts';
 import type { WorkCommand } from './environment.ts';
 import { runReference } from './reference.ts';
 import type { Answer, Call, Environment } from './drain-scope.ts';
-import { seededRandom } from '../support/seeded-random.ts';
+import { createSeededRandom } from '../support/seeded-random.ts';
 
 const scenarioKinds: readonly ScenarioKind[] = ['order-independent', 'unrestricted'];
 
@@ -85,7 +85,7 @@ function answerUntilDeadline(run: CheckedRun, random: () => number): Drain['why'
 async function expectSameAsReference(scenario: Scenario): Promise<void> {
   const run = new CheckedRun(scenario);
   const environment = new WaitingEnvironment();
-  const random = seededRandom(scenario.orderSeed);
+  const random = createSeededRandom(scenario.orderSeed);
   const ending = runReference(scenario.region, scenario.start, environment, scenario.graceMs);
   run.start();
   for (let count = 0; count < MAX_EVENTS; count++) {
@@ -112,10 +112,10 @@ describe('the random runs', () => {
     for (const scenario of fc.sample(scenarios('unrestricted'), { numRuns: 400, seed: 1 })) {
       const run = new CheckedRun(scenario);
       run.start();
-      answerRandomly(run, seededRandom(scenario.orderSeed));
+      answerRandomly(run, createSeededRandom(scenario.orderSeed));
       for (const kind of run.kinds) kinds.add(kind);
     }
-    const expected = [
+    const expectedKinds = [
       ...['completed', 'failed', 'expanded', 'paused', 'resumed', 'blocked', 'collected', 'limit', 'handled'],
       ...['open to continue', 'continue', 'another attempt'],
       ...['retry fired', 'wait fired', 'timeout fired', 'grace fired', 'container handled'],
@@ -130,7 +130,7 @@ describe('the random runs', () => {
       // The grace timer of a container, and that of a branch or the run.
       ...['timer grace 1', 'timer grace 0'],
     ];
-    expect(expected.filter((kind) => !kinds.has(kind))).toEqual([]);
+    expect(expectedKinds.filter((kind) => !kinds.has(kind))).toEqual([]);
   });
 });
 
@@ -139,23 +139,23 @@ describe('the machine', () => {
     'returns the same commands as the reference for each event, and has the same end (%s) (R32)',
     async (kind) => {
       await fc.assert(fc.asyncProperty(scenarios(kind), expectSameAsReference), {
-        numRuns: byScale(40, 4000),
+        numRuns: pickByScale(40, 4000),
       });
     },
   );
 
   it('does the same work in any order of completion when no failure ends the run (R32)', () => {
     fc.assert(
-      fc.property(scenarios('order-independent'), fc.nat(), (scenario, otherOrder) => {
-        const outcomes = [scenario.orderSeed, otherOrder].map((order) => {
+      fc.property(scenarios('order-independent'), fc.nat(), (scenario, otherOrderSeed) => {
+        const outcomes = [scenario.orderSeed, otherOrderSeed].map((orderSeed) => {
           const run = new CheckedRun(scenario);
           run.start();
-          answerRandomly(run, seededRandom(order), 5 * MAX_EVENTS);
+          answerRandomly(run, createSeededRandom(orderSeed), 5 * MAX_EVENTS);
           return { trace: run.trace.sort(), end: run.end };
         });
         expect(outcomes[0]).toEqual(outcomes[1]);
       }),
-      { numRuns: byScale(25, 2000) },
+      { numRuns: pickByScale(25, 2000) },
     );
   });
 
@@ -163,7 +163,7 @@ describe('the machine', () => {
     fc.assert(
       fc.property(scenarios(kind), (scenario) => {
         const run = new CheckedRun(scenario);
-        const random = seededRandom(scenario.orderSeed);
+        const random = createSeededRandom(scenario.orderSeed);
         run.start();
         for (let count = 0; count < 60 && !run.end; count++) {
           answerRandomly(run, random, 1);
@@ -176,7 +176,7 @@ describe('the machine', () => {
             run.expectIgnored({ type: 'completed', at, atMs: run.nowMs, attempt: 7 });
         }
       }),
-      { numRuns: byScale(25, 2000) },
+      { numRuns: pickByScale(25, 2000) },
     );
   });
 
@@ -187,13 +187,13 @@ describe('the machine', () => {
         fc.property(scenarios(kind), fc.nat(40), (scenario, eventCount) => {
           const run = new CheckedRun(scenario);
           run.start();
-          answerRandomly(run, seededRandom(scenario.orderSeed), eventCount);
+          answerRandomly(run, createSeededRandom(scenario.orderSeed), eventCount);
           if (run.end) return;
           run.feed({ type: 'cancelled', atMs: run.nowMs });
           expect(run.end).toEqual({ type: 'end', status: 'cancelled' });
           for (const event of run.events) run.expectIgnored(event);
         }),
-        { numRuns: byScale(25, 2000) },
+        { numRuns: pickByScale(25, 2000) },
       );
     },
   );
@@ -203,7 +203,7 @@ describe('the machine', () => {
       fc.property(scenarios('unrestricted'), fc.integer({ min: 1, max: 200 }), (scenario, timeoutMs) => {
         const run = new CheckedRun(scenario);
         run.start({ timeoutMs, activeOnly });
-        const phase = answerUntilDeadline(run, seededRandom(scenario.orderSeed));
+        const phase = answerUntilDeadline(run, createSeededRandom(scenario.orderSeed));
         if (phase === undefined) return;
         const [status, reason] = {
           running: ['failed', 'deadline'],
@@ -213,7 +213,7 @@ describe('the machine', () => {
         }[phase] as [string, string?];
         expect(run.end).toMatchObject({ status, ...(reason && { reason }) });
       }),
-      { numRuns: byScale(25, 2000) },
+      { numRuns: pickByScale(25, 2000) },
     );
   });
 
@@ -223,7 +223,10 @@ describe('the machine', () => {
         const [uninterruptedRun, restoredRun] = [new CheckedRun(scenario), new CheckedRun(scenario)];
         uninterruptedRun.start();
         restoredRun.start();
-        const [random, sameRandom] = [seededRandom(scenario.orderSeed), seededRandom(scenario.orderSeed)];
+        const [random, sameRandom] = [
+          createSeededRandom(scenario.orderSeed),
+          createSeededRandom(scenario.orderSeed),
+        ];
         answerRandomly(uninterruptedRun, random, eventCount);
         answerRandomly(restoredRun, sameRandom, eventCount);
         // The restored run discards its commands, and reads the pending commands from its state.
@@ -239,7 +242,7 @@ describe('the machine', () => {
         expect(restoredRun.trace).toEqual(uninterruptedRun.trace);
         expect(restoredRun.end).toEqual(uninterruptedRun.end);
       }),
-      { numRuns: byScale(25, 2000) },
+      { numRuns: pickByScale(25, 2000) },
     );
   });
 });

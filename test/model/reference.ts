@@ -95,13 +95,13 @@ async function runBlock(node: Node, scope: DrainScope, at: readonly number[]): P
 async function runContainer(
   node: Node,
   subflow: Subflow,
-  outer: DrainScope,
+  outerScope: DrainScope,
   at: readonly number[],
 ): Promise<string> {
-  const scope = node.handlesError ? outer.createInnerScope(at) : outer;
+  const scope = node.handlesError ? outerScope.createInnerScope(at) : outerScope;
   const runBranch = (index: number): Promise<boolean> => {
-    const inner = subflow.collectErrors ? scope.createInnerScope([...at, index]) : scope;
-    return runInScope(scope, inner, () => runRegion(subflow.body, inner, [...at, index]));
+    const innerScope = subflow.collectErrors ? scope.createInnerScope([...at, index]) : scope;
+    return runInScope(scope, innerScope, () => runRegion(subflow.body, innerScope, [...at, index]));
   };
   const expand = async (index: number): Promise<number> => {
     const answer = await scope.ask({ type: 'expand', at, number: index }, true);
@@ -117,28 +117,30 @@ async function runContainer(
     const count = subflow.count ?? (await expand(0));
     if (count > subflow.limit) scope.drain('failed', at);
     const workerCount = Math.min(count, subflow.window ?? (node.kind === 'loop' ? 1 : count));
-    let next = 0;
+    let nextIndex = 0;
     const runWorker = async (): Promise<void> => {
-      while (next < count) await runBranch(next++);
+      while (nextIndex < count) await runBranch(nextIndex++);
     };
     await waitForAll(Array.from({ length: workerCount }, runWorker));
   };
-  return (await runInScope(outer, scope, subflow.perTurn ? runIterations : runBranches)) ? 'source' : 'error';
+  return (await runInScope(outerScope, scope, subflow.perTurn ? runIterations : runBranches))
+    ? 'source'
+    : 'error';
 }
 
 /** Runs `body` in `scope`. Returns false if only `scope` was drained, and throws if an outer scope was. */
 async function runInScope(
-  outer: DrainScope | undefined,
+  outerScope: DrainScope | undefined,
   scope: DrainScope,
   body: () => Promise<void>,
 ): Promise<boolean> {
   try {
     await body();
   } catch (error) {
-    if (error !== DRAINED || scope === outer || outer?.isDrained) throw error;
+    if (error !== DRAINED || scope === outerScope || outerScope?.isDrained) throw error;
     return false;
   } finally {
-    if (scope !== outer) scope.close();
+    if (scope !== outerScope) scope.close();
   }
   return true;
 }

@@ -114,8 +114,8 @@ describe('a large graph', () => {
     const accesses = [10, 20, 30].map((iterations) => {
       const count = { accesses: 0 };
       const body = withCountedNodes(region({ I: loop(region('x'), { count: 0 }) }), count);
-      const middle = withCountedNodes(region({ M: loop(body, { count: 200 }) }), count);
-      const graph = region('L -> end', { L: loop(middle, { count: iterations }) });
+      const middleRegion = withCountedNodes(region({ M: loop(body, { count: 200 }) }), count);
+      const graph = region('L -> end', { L: loop(middleRegion, { count: iterations }) });
       const { transitions } = advance(graph, initialState(), STARTED_EVENT);
       expect(transitions.length).toBeGreaterThan(iterations * 200);
       return count.accesses;

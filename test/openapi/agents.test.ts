@@ -69,7 +69,7 @@ function operationsFoundBy(search: ToolCallRecord | undefined): JsonObject[] {
   return ((search?.result ?? {}) as { operations?: JsonObject[] }).operations ?? [];
 }
 
-const SERVICE = { type: 'service', toolId: 'shop' };
+const SERVICE_TOOL = { type: 'service', toolId: 'shop' };
 
 describe('an agent with single operations of a service as tools', () => {
   it('calls an operation with arguments of the model and of the author', async () => {
@@ -89,14 +89,14 @@ describe('an agent with single operations of a service as tools', () => {
   });
 
   it('omits optional arguments that are null, and refuses null for required arguments', async () => {
-    const names = { list: 'shop_listOrders', get: 'shop_getOrder' };
+    const toolNames = { list: 'shop_listOrders', get: 'shop_getOrder' };
     const { calls, receivedRequests } = await runAgent(
-      [{ type: names.list }, { type: names.get }],
+      [{ type: toolNames.list }, { type: toolNames.get }],
       [
         [
-          { name: names.list, args: { state: null, query_id: null, id: 'a' } },
-          { name: names.list, args: { state: null, id: 'a' } },
-          { name: names.get, args: { id: null } },
+          { name: toolNames.list, args: { state: null, query_id: null, id: 'a' } },
+          { name: toolNames.list, args: { state: null, id: 'a' } },
+          { name: toolNames.get, args: { id: null } },
         ],
       ],
     );
@@ -155,7 +155,7 @@ describe('an agent with a whole service as a tool', () => {
     const largeFile = (await importOpenApi({ ...SHOP, paths }, { name: 'shop' })).file;
     expect(largeFile.tools).toHaveLength(1000);
     const { offeredTools, calls, receivedRequests } = await runAgent(
-      [SERVICE],
+      [SERVICE_TOOL],
       [
         [{ name: 'shop_search', args: { query: 'change thing 777' } }],
         [{ name: 'shop_call', args: { operation: 'shop_changeThing777', arguments: { id: 'a' } } }],
@@ -176,14 +176,14 @@ describe('an agent with a whole service as a tool', () => {
   });
 
   it('has two tools: one searches operations, one calls them', async () => {
-    const { offeredTools } = await runAgent([SERVICE], []);
+    const { offeredTools } = await runAgent([SERVICE_TOOL], []);
     expect(offeredTools.map(({ name }) => name)).toEqual(['shop_search', 'shop_call']);
     expect(JSON.stringify(offeredTools).length).toBeLessThan(1500);
   });
 
   it('finds an operation by keywords, and calls it', async () => {
     const { calls, receivedRequests } = await runAgent(
-      [SERVICE],
+      [SERVICE_TOOL],
       [
         [{ name: 'shop_search', args: { query: 'place an order' } }],
         [
@@ -210,7 +210,7 @@ describe('an agent with a whole service as a tool', () => {
     const createCalls = (operation: string, args: JsonObject = {}): ModelToolCall[] => [
       { name: 'shop_call', args: { operation, arguments: args } },
     ];
-    const readOnlyOrdersTool = { ...SERVICE, params: { tags: ['orders'], readOnly: true } };
+    const readOnlyOrdersTool = { ...SERVICE_TOOL, params: { tags: ['orders'], readOnly: true } };
     const firstRun = await runAgent(
       [readOnlyOrdersTool],
       [
@@ -227,19 +227,19 @@ describe('an agent with a whole service as a tool', () => {
       'There is no operation "shop_deleteOrder" here. Find one with shop_search.',
     );
     expect(firstRun.receivedRequests).toMatchObject([{ method: 'GET', url: '/orders/1' }]);
-    const keyOperationsTool = { ...SERVICE, params: { operations: 'shop_key*' } };
+    const keyOperationsTool = { ...SERVICE_TOOL, params: { operations: 'shop_key*' } };
     const secondRun = await runAgent(
       [keyOperationsTool],
       [createCalls('shop_getOrder', { id: '1' }), createCalls('shop_keyNone')],
     );
     expect(secondRun.calls.map(({ success }) => success)).toEqual([false, true]);
-    const thirdRun = await runAgent([{ ...SERVICE, params: { tags: ['nothing'] } }], []);
+    const thirdRun = await runAgent([{ ...SERVICE_TOOL, params: { tags: ['nothing'] } }], []);
     expect(thirdRun.result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
   });
 
   it('checks arguments against the schema of the operation', async () => {
     const args = { operation: 'shop_createOrder', arguments: { body: { count: 1 } } };
-    const { calls, receivedRequests } = await runAgent([SERVICE], [[{ name: 'shop_call', args }]]);
+    const { calls, receivedRequests } = await runAgent([SERVICE_TOOL], [[{ name: 'shop_call', args }]]);
     expect(calls[0]?.result).toMatch(/^The arguments do not match the schema: .*article/);
     expect(receivedRequests).toHaveLength(0);
   });
@@ -265,7 +265,7 @@ const ATTACKS: [title: string, operation: string, args: JsonObject][] = [
 describe('hostile arguments of a model', () => {
   it.each(ATTACKS)('are refused before a request is sent: %s', async (_title, operation, args) => {
     const { calls, receivedRequests } = await runAgent(
-      [SERVICE],
+      [SERVICE_TOOL],
       [[{ name: 'shop_call', args: { operation: `shop_${operation}`, arguments: args } }]],
     );
     expect(calls).toMatchObject([{ success: false }]);
@@ -282,7 +282,7 @@ describe('hostile arguments of a model', () => {
     ['more cookies', 'headers', { session: 'a; sid=mine' }, '/headers'],
   ])('are encoded, and change no other part of the request: %s', async (_title, operation, args, url) => {
     const { calls, receivedRequests } = await runAgent(
-      [SERVICE],
+      [SERVICE_TOOL],
       [[{ name: 'shop_call', args: { operation: `shop_${operation}`, arguments: args } }]],
     );
     expect(calls).toMatchObject([{ success: true }]);
@@ -296,7 +296,7 @@ describe('hostile arguments of a model', () => {
   it('give no access to a file that does not belong to the run', async () => {
     const record = { id: 'f1', name: 'a.png', size: 1, type: 'image/png', key: `sha256:${'0'.repeat(64)}` };
     const { calls, receivedRequests } = await runAgent(
-      [SERVICE],
+      [SERVICE_TOOL],
       [[{ name: 'shop_call', args: { operation: 'shop_bytes', arguments: { body: record } } }]],
     );
     expect(calls[0]?.result).toContain('is not a file of this run');

@@ -7,7 +7,7 @@ import { readToolFile } from '../../packages/blocks/src/openapi/file.ts';
 import { requestOf } from '../../packages/blocks/src/openapi/request.ts';
 import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts';
 import { ArgumentError } from '../../packages/blocks/src/openapi/wire.ts';
-import { byScale } from '../support/scale.ts';
+import { pickByScale } from '../support/scale.ts';
 import { SHOP } from './shop.ts';
 
 const { file } = await importOpenApi(SHOP, { name: 'shop' });
@@ -38,7 +38,7 @@ const hostileText = fc.oneof(
     ...['\r\nHost: evil.test', '\n', '\u0000', '\uDC00', 'a,b', '__proto__', 'api_key', 'constructor'],
   ),
 );
-const value = fc.letrec<{ json: Json }>((tie) => ({
+const jsonValue = fc.letrec<{ json: Json }>((tie) => ({
   json: fc.oneof(
     { maxDepth: 3 },
     ...[hostileText, fc.double(), fc.boolean(), fc.constant(null)],
@@ -47,17 +47,19 @@ const value = fc.letrec<{ json: Json }>((tie) => ({
 })).json;
 
 /** A tool, arbitrary arguments for its parameters (`knownArgs`), and arguments that it may not have (`otherArgs`). */
-const call = fc.constantFrom(...file.tools).chain((tool) => {
+const toolCall = fc.constantFrom(...file.tools).chain((tool) => {
   const names = Object.keys(tool.arguments['properties'] as JsonObject);
-  const knownArgs = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
-  const otherArgs = fc.dictionary(hostileText, value, { maxKeys: 2 });
+  const knownArgs = fc.record(Object.fromEntries(names.map((name) => [name, jsonValue])), {
+    requiredKeys: [],
+  });
+  const otherArgs = fc.dictionary(hostileText, jsonValue, { maxKeys: 2 });
   return fc.record({ tool: fc.constant(tool), knownArgs, otherArgs });
 });
 
 describe('arbitrary arguments of an operation', () => {
   it('change only the parts of a request that belong to their parameters', async () => {
     await fc.assert(
-      fc.asyncProperty(call, async ({ tool, knownArgs, otherArgs }) => {
+      fc.asyncProperty(toolCall, async ({ tool, knownArgs, otherArgs }) => {
         const args = { ...otherArgs, ...knownArgs } as JsonObject;
         const request = await requestOf(tool, args, {
           baseUrl: 'https://shop.test/base',
@@ -74,11 +76,14 @@ describe('arbitrary arguments of an operation', () => {
         expect(url.pathname.split('/')).toHaveLength(tool.path.split('/').length + 1);
         expect(url.pathname.startsWith('/base/')).toBe(true);
         expect(request.method).toBe(tool.method);
-        const headers = (tool.parameters ?? []).filter((parameter) => parameter.in === 'header');
+        const headerParameters = (tool.parameters ?? []).filter((parameter) => parameter.in === 'header');
         const standardNames = ['accept', 'content-type', 'cookie', 'authorization', 'x-api-key'];
-        const names = new Set([...standardNames, ...headers.map(({ name }) => name.toLowerCase())]);
+        const allowedHeaderNames = new Set([
+          ...standardNames,
+          ...headerParameters.map(({ name }) => name.toLowerCase()),
+        ]);
         for (const [name, headerValue] of request.headers) {
-          expect(names.has(name)).toBe(true);
+          expect(allowedHeaderNames.has(name)).toBe(true);
           expect(headerValue).toMatch(/^[\t\x20-\x7e\x80-\xff]*$/);
         }
         const credentialHeaders = request.headers.filter(
@@ -91,7 +96,7 @@ describe('arbitrary arguments of an operation', () => {
           /keyQuery|keyBoth/.test(tool.id) ? [tool.id === 'shop_keyBoth' ? 'the-key' : SECRET] : queryKeys,
         );
       }),
-      { numRuns: byScale(600, 30_000) },
+      { numRuns: pickByScale(600, 30_000) },
     );
   });
 });
@@ -127,7 +132,7 @@ const reference = fc.constantFrom(...valuePaths.filter((path) => path.length < 7
 }));
 const mutation = fc.record({
   path: fc.constantFrom(...valuePaths),
-  replacement: fc.oneof(value, reference),
+  replacement: fc.oneof(jsonValue, reference),
 });
 
 describe('mutated OpenAPI documents', () => {
@@ -150,7 +155,7 @@ describe('mutated OpenAPI documents', () => {
         for (const { operation, reason } of importResult.skipped)
           expect([operation, reason]).not.toContain('');
       }),
-      { numRuns: byScale(150, 5000) },
+      { numRuns: pickByScale(150, 5000) },
     );
   });
 });

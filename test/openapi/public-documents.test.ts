@@ -98,7 +98,7 @@ const VALUES: { [type: string]: Json } = {
 
 /**
  * Returns a value of the first type of a schema. If the schema has no type, the value is an object if the schema has
- * properties or parts, and a string otherwise.
+ * `properties` or `allOf`, and a string otherwise.
  */
 function valueFor(schema: JsonObject, defs: JsonObject): Json {
   const reference = schema['$ref'];
@@ -131,7 +131,7 @@ describe.skipIf(packageFile === undefined || !isFullRun)('all documents of a pub
     { timeout: 900_000 },
     async () => {
       const counts = { documents: 0, tools: 0, skipped: 0, simplified: 0 };
-      const reasons = new Map<string, number>();
+      const reasonCounts = new Map<string, number>();
       for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
         const absolutePath = join(folder, path);
         // The two largest documents are a quarter of the total size, and cover no other cases.
@@ -152,12 +152,12 @@ describe.skipIf(packageFile === undefined || !isFullRun)('all documents of a pub
         counts.simplified += importResult.simplified.length;
         for (const { reason } of importResult.skipped) {
           expect(reason).not.toBe('');
-          const kind = reason.replaceAll(/"[^"]*"|\(.*|#\/.*/g, '…');
-          reasons.set(kind, (reasons.get(kind) ?? 0) + 1);
+          const maskedReason = reason.replaceAll(/"[^"]*"|\(.*|#\/.*/g, '…');
+          reasonCounts.set(maskedReason, (reasonCounts.get(maskedReason) ?? 0) + 1);
         }
       }
       process.stdout.write(
-        `${JSON.stringify(counts)}\n${JSON.stringify(Object.fromEntries(reasons), null, 1)}\n`,
+        `${JSON.stringify(counts)}\n${JSON.stringify(Object.fromEntries(reasonCounts), null, 1)}\n`,
       );
       expect(counts.documents).toBeGreaterThan(2600);
       expect(counts.skipped / counts.tools).toBeLessThan(0.001);

@@ -249,8 +249,8 @@ describe('credentials of imported operations', () => {
     ['keyOauth', ({ headers }) => headers.authorization, `Bearer ${KEY}`],
     ['keyNone', ({ headers }) => headers.authorization, undefined],
     ['keyOptional', ({ headers }) => headers.authorization, `Bearer ${KEY}`],
-  ])('are sent as described in the document: %s', async (toolId, readPart, expected) => {
-    expect(readPart(await requestOf(toolId, {}))).toEqual(expected);
+  ])('are sent as described in the document: %s', async (toolId, readCredential, expected) => {
+    expect(readCredential(await requestOf(toolId, {}))).toEqual(expected);
   });
 
   it('with two keys are a JSON object that contains both', async () => {
@@ -282,12 +282,12 @@ describe('credentials of imported operations', () => {
     );
     expect(await run.result()).toMatchObject({ status: 'completed' });
     expect(shop.requests[0]?.headers.authorization).toBe('Bearer key-by-id');
-    const otherCall = await startToolRun({ toolId: 'shop_keyOauth', credential: 'c2' }, { engineOptions });
-    expect(await otherCall.run.result()).toMatchObject({
+    const otherRun = await startToolRun({ toolId: 'shop_keyOauth', credential: 'c2' }, { engineOptions });
+    expect(await otherRun.run.result()).toMatchObject({
       status: 'failed',
       error: { code: 'CREDENTIAL_UNKNOWN' },
     });
-    expect(otherCall.shop.requests).toHaveLength(0);
+    expect(otherRun.shop.requests).toHaveLength(0);
   });
 
   it('are required unless the document makes them optional', async () => {

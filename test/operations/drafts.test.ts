@@ -14,7 +14,7 @@ describe('the largest batch of operations takes time at most proportional to the
     await expectLinear({
       size: 500,
       make: (n) => ({
-        cycle: graphOf(
+        graph: graphOf(
           Array.from({ length: n }, (_, index) =>
             block(`L${index}`, 'loop', parentData(`L${(index + 1) % n}`)),
           ),
@@ -25,15 +25,15 @@ describe('the largest batch of operations takes time at most proportional to the
           params: { subflowId: `L${(index + Math.floor(n / 4)) % n}` },
         })),
       }),
-      run: ({ cycle, operations }) => edit(cycle, operations),
+      run: ({ graph, operations }) => edit(graph, operations),
     });
   });
 
   it('with very many edges', async () => {
-    const { block, editOperation, edge, edit, graphOf } = drafts;
+    const { block, createEditOperation, edge, edit, graphOf } = drafts;
     const errorTargets = Array.from({ length: 50 }, (_, index) => `b${index + 10}`);
     const operations = Array.from({ length: 20 }, (_, index) =>
-      editOperation(`b${index % 5}`, { connections: { error: errorTargets } }),
+      createEditOperation(`b${index % 5}`, { connections: { error: errorTargets } }),
     );
     await expectLinear({
       size: 500,

@@ -7,7 +7,7 @@ export interface Shape {
   title: string;
   /** The `n` at which searches with a limit have reached this limit. */
   size?: number;
-  /** Returns the workflow with `n` parts of one kind. */
+  /** Returns the workflow with `n` elements of one kind, such as blocks, edges or references. */
   make(n: number): WorkflowSettings;
 }
 
@@ -45,4 +45,4 @@ export function workflowWith(fields: JsonObject, properties: BlockSettings = {})
 }
 
 /** Returns `n` texts, separated by spaces. */
-export const repeat = (n: number, text: (index: number) => string): string => listOf(n, text).join(' ');
+export const repeat = (n: number, textAt: (index: number) => string): string => listOf(n, textAt).join(' ');

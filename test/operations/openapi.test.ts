@@ -1,12 +1,12 @@
 import { beforeAll, describe, it } from 'vitest';
 import type { JsonObject } from '../../packages/core/src/json.ts';
-import type * as importing from '../../packages/blocks/src/openapi/import.ts';
-import type * as files from '../../packages/blocks/src/openapi/file.ts';
-import type * as loading from '../../packages/blocks/src/openapi/service-tools.ts';
+import type * as importModule from '../../packages/blocks/src/openapi/import.ts';
+import type * as toolFiles from '../../packages/blocks/src/openapi/file.ts';
+import type * as serviceTools from '../../packages/blocks/src/openapi/service-tools.ts';
 import { sample } from '../support/scale.ts';
 import { expectLinear } from './linear.ts';
 
-type Modules = typeof importing & typeof files & typeof loading;
+type Modules = typeof importModule & typeof toolFiles & typeof serviceTools;
 
 let modules: Modules;
 
@@ -27,13 +27,13 @@ const listOf = <T>(n: number, make: (index: number) => T): T[] =>
 /** Returns a document with `n` operations. */
 const documentWith = (
   n: number,
-  operation: (index: number) => JsonObject,
+  createOperation: (index: number) => JsonObject,
   version = '3.0.0',
 ): JsonObject => ({
   ...(version === '2.0' ? { swagger: version } : { openapi: version }),
   info: { title: 'T', version: '1' },
   servers: [{ url: 'https://h.test' }],
-  paths: objectOf(n, (index) => [`/p${index}`, { post: operation(index) }]),
+  paths: objectOf(n, (index) => [`/p${index}`, { post: createOperation(index) }]),
 });
 
 const bodyOf = (schema: JsonObject): JsonObject => ({

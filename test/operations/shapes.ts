@@ -339,7 +339,7 @@ const CONTAINER_SHAPES: readonly Shape[] = [
 
 const VALUE_SHAPES: readonly Shape[] = [
   {
-    title: 'a wide value',
+    title: 'a long array of objects',
     make: (n) => workflowWith({ data: listOf(n, (index) => ({ [`k${index}`]: `<fetch.result.${index}>` })) }),
   },
   {
@@ -380,7 +380,7 @@ const VALUE_SHAPES: readonly Shape[] = [
       ),
   },
   {
-    title: 'many declarations in one piece of code',
+    title: 'many variables in one declaration',
     size: 10_000,
     make: (n) =>
       workflowWith({ code: `let ${listOf(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),

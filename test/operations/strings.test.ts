@@ -6,7 +6,7 @@ import type * as url from '../../packages/engine/src/executors/api/url.ts';
 import type * as code from '../../packages/core/src/refs/code.ts';
 import type * as names from '../../packages/core/src/refs/names.ts';
 import type * as text from '../../packages/core/src/refs/text.ts';
-import { sample, byScale } from '../support/scale.ts';
+import { sample, pickByScale } from '../support/scale.ts';
 import { expectLinear } from './linear.ts';
 
 type Compiler = typeof blocks & typeof fields & typeof url & typeof code & typeof names & typeof text;
@@ -67,7 +67,7 @@ function createContext(): Parameters<Compiler['compileTemplate']>[1] {
     [{ id: 'a', name: 'a', type: 'function', enabled: true }],
     [{ id: 'v', name: 'v' }],
   );
-  return { names: table, reader: 'a', fieldPosition: 'inside' };
+  return { names: table, reader: 'a', fieldPosition: 'ordinary' };
 }
 
 /** Ignores the error of a pass that rejects its input. */
@@ -110,7 +110,7 @@ describe('finding and resolving references takes time at most proportional to th
       fc.asyncProperty(repetition, async ({ prefix, repeatedPart, suffix }) => {
         await expectLinear({ size: 300, make: (n) => prefix + repeatedPart.repeat(n) + suffix, run: pass });
       }),
-      { numRuns: byScale(6, 100), endOnFailure: true },
+      { numRuns: pickByScale(6, 100), endOnFailure: true },
     );
   });
 
@@ -118,7 +118,7 @@ describe('finding and resolving references takes time at most proportional to th
 
   it.each(Object.entries(PASSES))('of %s with a repeated token', async (_, pass) => {
     for (const token of sampledTokens) {
-      for (const prefix of UNCLOSED_PREFIXES.slice(0, byScale(1, UNCLOSED_PREFIXES.length)))
+      for (const prefix of UNCLOSED_PREFIXES.slice(0, pickByScale(1, UNCLOSED_PREFIXES.length)))
         await expectLinear({ size: 150, make: (n) => prefix + token.repeat(n), run: pass });
     }
   });

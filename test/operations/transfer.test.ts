@@ -1,12 +1,12 @@
 import type { Principal } from '@heddle/api';
 import type { Json, JsonObject } from '@heddle/core';
 import { beforeAll, describe, it } from 'vitest';
-import type * as exporting from '../../packages/service/src/transfer/export.ts';
-import type * as importing from '../../packages/service/src/transfer/import.ts';
-import type * as planning from '../../packages/service/src/transfer/plan.ts';
+import type * as exportModule from '../../packages/service/src/transfer/export.ts';
+import type * as importModule from '../../packages/service/src/transfer/import.ts';
+import type * as planModule from '../../packages/service/src/transfer/plan.ts';
 import { expectLinear } from './linear.ts';
 
-type Transfer = typeof exporting & typeof importing & typeof planning;
+type Transfer = typeof exportModule & typeof importModule & typeof planModule;
 
 let transfer: Transfer;
 
@@ -52,7 +52,7 @@ const SHAPES: readonly Shape[] = [
     blocks: (n) => blocksWith('code', listOf(n, (i) => `{{A${i}}}`).join('')),
   },
   {
-    title: 'tools with accounts',
+    title: 'tools with credentials',
     blocks: (n) =>
       blocksWith(
         'tool-input',
@@ -102,14 +102,14 @@ describe('export and import take time at most proportional to the size of the wo
         }));
         const bindings = listOf(n, (i) => ({
           kind: 'credential' as const,
-          blockId: 'binds',
+          blockId: 'bound',
           subBlockKey: `k${i}`,
           targetId: 'c',
           valuePath: [],
           encoding: 'scalar' as const,
         }));
-        blocksById['binds'] = block(
-          'binds',
+        blocksById['bound'] = block(
+          'bound',
           Object.fromEntries(listOf(n, (i) => [`k${i}`, ['oauth-input', null] as [string, Json]])),
         );
         const file = {

@@ -111,7 +111,7 @@ const VALUE_GENERATORS: { [title: string]: (n: number) => Json } = {
   'a string that repeats a part of a secret': (n) => 'aaaaaaa '.repeat(n),
   'a string of a single letter': (n) => 'a'.repeat(n * 10),
   'many items': (n) => listOf(n, (index) => ({ id: index, files: [], text: '"' })),
-  'deep items': (n) => nestedValue(Math.min(n, 900)),
+  'deeply nested values': (n) => nestedValue(Math.min(n, 900)),
   'many keys': (n) => objectOf(n, (index) => [`key${index}`, { type: 'file', name: 'x' }]),
 };
 
@@ -132,7 +132,7 @@ const PASSES: { [title: string]: (value: Json) => unknown } = {
   },
   'the count of values in a body': (value) => modules.requireValueLimit(value, { values: Infinity }),
   'the response to an unauthenticated caller': (value) => modules.withoutStdout({ results: [value] }),
-  'the output of a start': (value) =>
+  'the output of a start block': (value) =>
     modules.startOutput(modules.blockOf({ type: 'start_trigger', trigger: true }), value),
   'the mocks of a run': (value) => {
     const parsedMocks = modules.parseMocks({ blocks: { a: { value } } });
@@ -179,7 +179,7 @@ const STORE = { store: {} } as never;
 const WORKFLOW = { id: 'w' } as never;
 const OPERATION = { params: z.object({}), query: z.object({}) } as never;
 
-/** Work on input with many parts. */
+/** Work on input with many elements. */
 const MEASURED_WORK: { [title: string]: MeasuredWork<unknown> } = {
   'selectors of many blocks, by id, by name and by prefix': measuredWorkOf({
     make: (n) => listOf(n, (index) => [`block_${index}.a`, `Block ${index}.a`, `block_${index}_a`]).flat(),
@@ -206,7 +206,7 @@ const MEASURED_WORK: { [title: string]: MeasuredWork<unknown> } = {
     make: (n) => listOf(n, (index) => ({ variableName: `v${index}`, type: 'string', value: 'x' })),
     run: (assignments) => executeVariables(assignments, assignments.length),
   }),
-  'declared fields of a start and their values': measuredWorkOf({
+  'declared fields of a start block and their values': measuredWorkOf({
     make: (n) => objectOf(n, (index) => [`f${index}`, index]),
     run: (input) =>
       modules.startOutput(
@@ -291,10 +291,10 @@ const MEASURED_WORK: { [title: string]: MeasuredWork<unknown> } = {
   }),
   'bindings of a draft': measuredWorkOf({
     make: (n) => {
-      const ids = listOf(n, (index) => `id${index}`).join(',');
+      const joinedIds = listOf(n, (index) => `id${index}`).join(',');
       const blocks = {
-        a: blockWithField('table', 'tableId', ids),
-        b: blockWithField('x', 'credential', ids),
+        a: blockWithField('table', 'tableId', joinedIds),
+        b: blockWithField('x', 'credential', joinedIds),
       };
       return { blocks, edges: [], loops: {}, parallels: {}, variables: {} };
     },
@@ -339,6 +339,6 @@ function executeVariables(variables: Json, count: number): unknown {
   );
 }
 
-describe('work on input with many parts takes time at most proportional to its length', () => {
+describe('work on input with many elements takes time at most proportional to its length', () => {
   it.each(Object.entries(MEASURED_WORK))('%s', (_, work) => expectLinear(work));
 });

@@ -18,7 +18,7 @@ import { sample } from '../support/scale.ts';
 import { startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
 import { start as trigger, workflowFile } from '../support/workflow-file.ts';
-import { packageFolders, type Manifest, readJson, repository } from './sources.ts';
+import { packageFolders, type Manifest, readJson, repositoryFolder } from './sources.ts';
 
 interface ProcessResult {
   readonly code: number | null;
@@ -26,7 +26,7 @@ interface ProcessResult {
   readonly stderr: string;
 }
 
-const BIN = join(repository, 'packages/cli/bin/heddle.js');
+const BIN = join(repositoryFolder, 'packages/cli/bin/heddle.js');
 const { version } = readJson<Manifest & { version: string }>('packages/cli/package.json');
 
 function runBin(node: string, bin: string, args: readonly string[]): ProcessResult {
@@ -44,7 +44,7 @@ function majorVersionOf(node: string): number {
 }
 
 /** The path of a Node that is too old for Heddle, and new enough for its bin; undefined if PATH has none. */
-const oldNode = (process.env['PATH'] ?? '')
+const oldNodePath = (process.env['PATH'] ?? '')
   .split(delimiter)
   .map((folder) => join(folder, 'node'))
   .find((node) => majorVersionOf(node) >= 20 && majorVersionOf(node) < 24);
@@ -58,7 +58,7 @@ describe('the bin of the CLI', () => {
     unbuiltBin = join(folder, 'bin/heddle.js');
     mkdirSync(join(folder, 'bin'));
     cpSync(BIN, unbuiltBin);
-    cpSync(join(repository, 'packages/cli/package.json'), join(folder, 'package.json'));
+    cpSync(join(repositoryFolder, 'packages/cli/package.json'), join(folder, 'package.json'));
   });
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -77,17 +77,17 @@ describe('the bin of the CLI', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('npm run build')]);
   });
 
-  it.skipIf(!oldNode)('starts itself again on the pinned Node if this Node is too old', () => {
-    expect(runBin(oldNode ?? '', BIN, ['--version'])).toEqual({
+  it.skipIf(!oldNodePath)('restarts itself on the pinned Node if this Node is too old', () => {
+    expect(runBin(oldNodePath ?? '', BIN, ['--version'])).toEqual({
       code: 0,
       stdout: `${version}\n`,
       stderr: '',
     });
-    expect(runBin(oldNode ?? '', BIN, ['--no-such-option']).code).toBe(2);
+    expect(runBin(oldNodePath ?? '', BIN, ['--no-such-option']).code).toBe(2);
   });
 
-  it.skipIf(!oldNode)('names the required Node if there is no pinned Node', () => {
-    const { code, stderr } = runBin(oldNode ?? '', unbuiltBin, ['--version']);
+  it.skipIf(!oldNodePath)('names the required Node if there is no pinned Node', () => {
+    const { code, stderr } = runBin(oldNodePath ?? '', unbuiltBin, ['--version']);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/needs Node 24 or newer; this is v2\d/)]);
   });
 });
@@ -107,7 +107,7 @@ const ONE_HOUR_WAIT = workflowFile({
 });
 
 /** Returns the id of the first child of a process, from /proc. */
-function findFirstChildId(pid: number): number {
+function findFirstChildPid(pid: number): number {
   const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const child = ids.find((id) => {
     try {
@@ -120,43 +120,43 @@ function findFirstChildId(pid: number): number {
   return Number(child);
 }
 
-describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned Node as its child', () => {
+describe.skipIf(!oldNodePath)('the bin on a Node that is too old, with the pinned Node as its child', () => {
   /** Starts a run that waits for an hour. Returns the command and the id of its child process. */
   async function startWaitingRun(execPath: string): Promise<{ command: RunningCommand; childId: number }> {
     const cwd = createDataFolder();
     writeFileSync(join(cwd, 'nap.json'), JSON.stringify(ONE_HOUR_WAIT));
     const command = startHeddle(['run', 'nap.json'], { cwd, execPath });
     await command.waitForText('‖ Nap');
-    return { command, childId: findFirstChildId(command.child.pid ?? 0) };
+    return { command, childId: findFirstChildPid(command.child.pid ?? 0) };
   }
 
   const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
   it.each(sample(SIGNALS, 1, 'signals that end a process'))(
     'forwards %s, and ends like Node 24 itself',
     async (signal) => {
-      const endings = [];
-      for (const node of [process.execPath, oldNode ?? '']) {
+      const exits = [];
+      for (const node of [process.execPath, oldNodePath ?? '']) {
         const { command } = await startWaitingRun(node);
         command.child.kill(signal);
         const { exitCode, signal: endSignal } = await command.result;
-        endings.push({ exitCode, endSignal });
+        exits.push({ exitCode, endSignal });
       }
-      expect(endings[1]).toEqual(endings[0]);
+      expect(exits[1]).toEqual(exits[0]);
       const expected =
         signal === 'SIGINT' ? { exitCode: 4, endSignal: null } : { exitCode: null, endSignal: signal };
-      expect(endings[1]).toEqual(expected);
+      expect(exits[1]).toEqual(expected);
     },
   );
 
   it('ends its child when it is killed', async () => {
-    const { command, childId } = await startWaitingRun(oldNode ?? '');
+    const { command, childId } = await startWaitingRun(oldNodePath ?? '');
     expect(isRunning(childId)).toBe(true);
     command.child.kill('SIGKILL');
     await expect.poll(() => isRunning(childId), { timeout: 10_000 }).toBe(false);
   });
 
   it('ends by the signal that ended its child', async () => {
-    const { command, childId } = await startWaitingRun(oldNode ?? '');
+    const { command, childId } = await startWaitingRun(oldNodePath ?? '');
     process.kill(childId, 'SIGKILL');
     expect(await command.result).toMatchObject({ exitCode: null, signal: 'SIGKILL' });
   });
@@ -183,36 +183,45 @@ describe('packages that are imported on a Node that is too old', () => {
   });
 
   const sampledEntryPoints = sample(entryPoints, 2, 'entry points on a Node that is too old');
-  it.skipIf(!oldNode).each(sampledEntryPoints)('%s names the required Node in one sentence', (entryPoint) => {
-    const code = `import(${JSON.stringify(entryPoint)}).catch(({ message }) => console.log(message))`;
-    const { stdout, stderr } = spawnSync(oldNode ?? '', ['-e', code], { cwd: repository, encoding: 'utf8' });
-    expect({ stdout, stderr }).toEqual({
-      stdout: expect.stringMatching(/^Heddle needs Node\.js 24 or newer; this is v2\d[.\d]+\.\n$/),
-      stderr: '',
-    });
-  });
+  it.skipIf(!oldNodePath).each(sampledEntryPoints)(
+    '%s names the required Node in one sentence',
+    (entryPoint) => {
+      const code = `import(${JSON.stringify(entryPoint)}).catch(({ message }) => console.log(message))`;
+      const { stdout, stderr } = spawnSync(oldNodePath ?? '', ['-e', code], {
+        cwd: repositoryFolder,
+        encoding: 'utf8',
+      });
+      expect({ stdout, stderr }).toEqual({
+        stdout: expect.stringMatching(/^Heddle needs Node\.js 24 or newer; this is v2\d[.\d]+\.\n$/),
+        stderr: '',
+      });
+    },
+  );
 });
 
 describe('npm ci on a Node that is too old', () => {
-  it.skipIf(!oldNode)('prints no warning about engines, because npm scripts run on the pinned Node', () => {
-    const folder = createDataFolder();
-    const manifestFiles = packageFolders().map((name) => `packages/${name}/package.json`);
-    for (const file of [
-      '.npmrc',
-      'package.json',
-      'package-lock.json',
-      'test/client/package.json',
-      ...manifestFiles,
-    ]) {
-      cpSync(join(repository, file), join(folder, file));
-    }
-    const npm = join(dirname(oldNode ?? ''), 'npm');
-    const result = spawnSync(npm, ['ci', '--dry-run', '--offline', '--ignore-scripts'], {
-      cwd: folder,
-      encoding: 'utf8',
-      env: { PATH: `${dirname(oldNode ?? '')}${delimiter}${process.env['PATH']}`, HOME: folder },
-    });
-    expect(result).toMatchObject({ status: 0, stdout: expect.stringMatching(/added \d+ packages/) });
-    expect(result.stderr).not.toContain('EBADENGINE');
-  });
+  it.skipIf(!oldNodePath)(
+    'prints no warning about engines, because npm scripts run on the pinned Node',
+    () => {
+      const folder = createDataFolder();
+      const manifestFiles = packageFolders().map((name) => `packages/${name}/package.json`);
+      for (const file of [
+        '.npmrc',
+        'package.json',
+        'package-lock.json',
+        'test/client/package.json',
+        ...manifestFiles,
+      ]) {
+        cpSync(join(repositoryFolder, file), join(folder, file));
+      }
+      const npm = join(dirname(oldNodePath ?? ''), 'npm');
+      const result = spawnSync(npm, ['ci', '--dry-run', '--offline', '--ignore-scripts'], {
+        cwd: folder,
+        encoding: 'utf8',
+        env: { PATH: `${dirname(oldNodePath ?? '')}${delimiter}${process.env['PATH']}`, HOME: folder },
+      });
+      expect(result).toMatchObject({ status: 0, stdout: expect.stringMatching(/added \d+ packages/) });
+      expect(result.stderr).not.toContain('EBADENGINE');
+    },
+  );
 });

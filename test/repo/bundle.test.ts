@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { readJson, repository } from './sources.ts';
+import { readJson, repositoryFolder } from './sources.ts';
 
 interface Output {
   readonly bytes: number;
@@ -50,12 +50,12 @@ describe('the bundle of the CLI', () => {
   const { outputs } = readJson<{ outputs: Record<string, Output> }>('packages/cli/dist/meta.json');
   const startupLoad = startupLoadOf(outputs, ENTRY);
 
-  it('loads no sandbox, database, network or SDK at its start', () => {
+  it('loads no sandbox, database, network or SDK at startup', () => {
     expect(startupLoad.modules).toContain('src/main.ts');
     expect(startupLoad.modules.filter((module) => HEAVY_MODULE.test(module))).toEqual([]);
   });
 
-  it('reads less than 90 kB at its start: the code of a command is a separate chunk', () => {
+  it('reads less than 90 kB at startup: the code of a command is a separate chunk', () => {
     // 39 kB of this are commander; a group of commands adds up to 7 kB.
     expect(startupLoad.bytes).toBeLessThan(90_000);
   });
@@ -64,7 +64,7 @@ describe('the bundle of the CLI', () => {
     const source =
       "import { registerHooks } from 'node:module'; const seen = []; registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } }); await import('@heddle/blocks'); process.stdout.write(JSON.stringify(seen));";
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', source], {
-      cwd: repository,
+      cwd: repositoryFolder,
     });
     const urls = (JSON.parse(stdout) as string[]).filter((url) => url.startsWith('file:'));
     expect(urls.some((url) => url.endsWith('packages/blocks/dist/index.js'))).toBe(true);

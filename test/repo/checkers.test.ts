@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packageProblems } from './exports.ts';
 import { createRepository, runTool } from './temporary-repository.ts';
-import { repository } from './sources.ts';
+import { repositoryFolder } from './sources.ts';
 
-const reporter = join(repository, 'test/repo/knip-reporter.mjs');
+const reporter = join(repositoryFolder, 'test/repo/knip-reporter.mjs');
 
 const manifestJson = (name: string, fields: object = {}): string =>
   JSON.stringify({
@@ -21,7 +21,7 @@ const manifestJson = (name: string, fields: object = {}): string =>
   });
 
 describe('the reporter of knip', () => {
-  const project = {
+  const projectFiles = {
     'package.json': '{"name":"r","private":true,"type":"module","workspaces":["packages/*"]}',
     'packages/a/package.json': manifestJson('a'),
     'packages/a/src/index.ts': "export { used } from './used.ts';\n",
@@ -29,7 +29,7 @@ describe('the reporter of knip', () => {
 
   it('fails if knip did not read the modules', () => {
     using testRepository = createRepository({
-      ...project,
+      ...projectFiles,
       'packages/a/src/used.ts': 'export const used = 1;\n',
     });
     expect(runTool('knip', ['--production', '--reporter', reporter], testRepository.folder).code).toBe(0);

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeF
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { repository } from './sources.ts';
+import { repositoryFolder } from './sources.ts';
 
 const REPORT = 'node_modules/.cache/heddle-test/report.json';
 
@@ -22,7 +22,7 @@ describe('.ci/run', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'heddle-ci-'));
     mkdirSync(join(folder, '.ci'));
-    cpSync(join(repository, '.ci/run'), join(folder, '.ci/run'));
+    cpSync(join(repositoryFolder, '.ci/run'), join(folder, '.ci/run'));
   });
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -32,7 +32,7 @@ describe('.ci/run', () => {
     report: object | undefined,
     status: number,
   ): { code: number | null; lastLine: string | undefined } {
-    const reportFile = join(folder, 'left.json');
+    const reportFile = join(folder, 'npm-report.json');
     if (report) writeFileSync(reportFile, JSON.stringify(report));
     const body = `[ "$1" = test ] || exit 0\nmkdir -p "${dirname(REPORT)}"\ncp "${reportFile}" ${REPORT}\nexit ${status}`;
     writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${body}\n`);
@@ -48,7 +48,7 @@ describe('.ci/run', () => {
   ])(
     'requires all tools and servers of the tests, unless the environment overrides this: %o',
     (variables, requirements) => {
-      const recordFile = join(folder, 'seen');
+      const recordFile = join(folder, 'requirements.txt');
       const { HEDDLE_REQUIRE: _tools, HEDDLE_REQUIRE_TEMPORAL: _server, ...otherVariables } = process.env;
       const body = `printf %s "$HEDDLE_REQUIRE $HEDDLE_REQUIRE_TEMPORAL" > ${recordFile}`;
       writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${body}\n`, { mode: 0o755 });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Manifest, packageFolders, readJson, readText, repository } from './sources.ts';
+import { type Manifest, packageFolders, readJson, readText, repositoryFolder } from './sources.ts';
 
 /** A package in the lock file. */
 interface LockedPackage {
@@ -15,7 +15,7 @@ interface LockedPackage {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** A package that is allowed although its licence is not in `LICENCES`. */
+/** A package that is allowed although its licence is not in `ALLOWED_LICENCES`. */
 interface LicenceException {
   readonly name: string;
   readonly licence: string;
@@ -28,7 +28,7 @@ interface RootManifest extends Manifest {
 
 const exceptions = readJson<readonly LicenceException[]>('test/repo/licences.json');
 
-const LICENCES = new Set(['MIT', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', '0BSD']);
+const ALLOWED_LICENCES = new Set(['MIT', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', '0BSD']);
 
 const lockedPackages = readJson<{ packages: Record<string, LockedPackage> }>('package-lock.json').packages;
 const rootManifest = readJson<RootManifest>('package.json');
@@ -57,18 +57,18 @@ function shippedPackages(): Set<string> {
   return names;
 }
 
-/** Returns whether `LICENCES` has all licences of an SPDX expression, or of one side of an `OR`. */
+/** Returns whether `ALLOWED_LICENCES` has all licences of an SPDX expression, or of one side of an `OR`. */
 function isAllowed(licence: string | undefined): boolean {
   const alternatives = (licence ?? '').replaceAll(/[()]/g, '').split(' OR ');
   return alternatives.some((alternative) =>
-    alternative.split(' AND ').every((name) => LICENCES.has(name.trim())),
+    alternative.split(' AND ').every((name) => ALLOWED_LICENCES.has(name.trim())),
   );
 }
 
 /** Returns the declared licence of the package at `path`, or else Unlicense if its file LICENSE has that text. */
 function licenceOf(path: string, { license }: LockedPackage): string | undefined {
   if (license !== undefined) return license;
-  const file = join(repository, path, 'LICENSE');
+  const file = join(repositoryFolder, path, 'LICENSE');
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   return text.startsWith('This is free and unencumbered software released into the public domain.')
     ? 'Unlicense'
@@ -88,9 +88,9 @@ function packagesWithDisallowedLicences(): { name: string; licence: string | und
 
 describe('dependencies', () => {
   it('that our packages install or bundle have a permissive licence or are an exception', () => {
-    const isException = (other: { name: string; licence: string | undefined }): boolean =>
-      exceptions.some(({ name, licence }) => name === other.name && licence === other.licence);
-    expect(packagesWithDisallowedLicences().filter((other) => !isException(other))).toEqual([]);
+    const isException = (dependency: { name: string; licence: string | undefined }): boolean =>
+      exceptions.some(({ name, licence }) => name === dependency.name && licence === dependency.licence);
+    expect(packagesWithDisallowedLicences().filter((dependency) => !isException(dependency))).toEqual([]);
   });
 
   it('are an exception only with a reason, and only if it is needed', () => {

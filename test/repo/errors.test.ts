@@ -2,9 +2,9 @@ import { globSync } from 'node:fs';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 import { DIAGNOSTIC_CODES } from '../../packages/core/src/plan/diagnostics.ts';
-import { failure } from '../../packages/sandbox/src/outcome.ts';
+import { createFailure } from '../../packages/sandbox/src/outcome.ts';
 import type { JobErrorCode } from '../../packages/sandbox/src/outcome.ts';
-import { readText, repository, walk } from './sources.ts';
+import { readText, repositoryFolder, walk } from './sources.ts';
 import { codeOf, codesInUnion } from './unions.ts';
 
 const PAGE = 'docs/errors.md';
@@ -23,7 +23,11 @@ const CODE_UNIONS: readonly (readonly [file: string, type: string])[] = [
 /** Syntax nodes with an error code, by type: the field with a name, the allowed names, and the field with the code. */
 const CODE_NODES: Readonly<Record<string, readonly [name: string, names: RegExp, code: string]>> = {
   NewExpression: ['callee', /^(Engine|Block|Sandbox|Egress)Error$/, 'arguments'],
-  CallExpression: ['callee', /^(errorResponse|refuse|failure|permanentError|configError)$/, 'arguments'],
+  CallExpression: [
+    'callee',
+    /^(errorResponse|refuse|createFailure|permanentError|configError)$/,
+    'arguments',
+  ],
   Property: ['key', /^code$/, 'value'],
   VariableDeclarator: ['id', /^code$/, 'init'],
 };
@@ -41,13 +45,13 @@ function codeNodeOf(node: Record<string, unknown>): unknown {
 function codesIn(file: string, text: string): string[] {
   const codes: string[] = [];
   walk(parseSync(file, text).program.body, (node) => {
-    walk(codeNodeOf(node), (inner) => codes.push(codeOf(inner) ?? ''));
+    walk(codeNodeOf(node), (innerNode) => codes.push(codeOf(innerNode) ?? ''));
   });
   return codes.filter((code) => code !== '');
 }
 
 const listedCodes = CODE_UNIONS.flatMap(([file, type]) => codesInUnion(readText(file), type));
-const usedCodes = globSync('packages/*/src/**/*.ts', { cwd: repository })
+const usedCodes = globSync('packages/*/src/**/*.ts', { cwd: repositoryFolder })
   .filter((file) => !file.endsWith('.test.ts'))
   .flatMap((file) => codesIn(file, readText(file)));
 const diagnosticCodes = Object.keys(DIAGNOSTIC_CODES);
@@ -121,14 +125,14 @@ describe('docs/errors.md', () => {
   it('states for each code of the sandbox whether a retry can help, as the sandbox does', () => {
     const codes = codesInUnion(readText('packages/sandbox/src/outcome.ts'), 'JobErrorCode') as JobErrorCode[];
     const mismatchedCodes = codes.filter((code) => {
-      const section = sections.find((diagnostic) => diagnostic.code === code);
-      return section && textAfter(section, 'Retry')?.startsWith('yes') !== failure(code, '').retryable;
+      const section = sections.find((candidate) => candidate.code === code);
+      return section && textAfter(section, 'Retry')?.startsWith('yes') !== createFailure(code, '').retryable;
     });
     expect([codes.length > 10, mismatchedCodes]).toEqual([true, []]);
   });
 
   it('is compared with codes in every syntactic form', () => {
-    const text = `new EngineError('A_B', m); new BlockError(x ? 'C_D' : 'E_F', m); f({ code: 'G' }); failure('H_I', m); const code = x ?? 'N_O';
+    const text = `new EngineError('A_B', m); new BlockError(x ? 'C_D' : 'E_F', m); f({ code: 'G' }); createFailure('H_I', m); const code = x ?? 'N_O';
       other('J_K'); new Error('L_M'); if (error.code === 'ENOENT') f({ code: 'ENOENT' });`;
     expect(codesIn('x.ts', text)).toEqual(['A_B', 'C_D', 'E_F', 'G', 'H_I', 'N_O']);
     expect(codesInUnion(`type X = 'A_B' | (string & {}); type Y = 'C_D';`, 'X')).toEqual(['A_B']);

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, posix, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { repository } from './sources.ts';
+import { repositoryFolder } from './sources.ts';
 
 /** The fields of the package.json of a packed package. */
 interface PackedManifest {
@@ -42,9 +42,9 @@ interface AttwReport {
   };
 }
 
-const binPath = (name: string): string => join(repository, 'node_modules/.bin', name);
+const binPath = (name: string): string => join(repositoryFolder, 'node_modules/.bin', name);
 
-function run(command: string, args: readonly string[], folder = repository): ProcessResult {
+function run(command: string, args: readonly string[], folder = repositoryFolder): ProcessResult {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
   if (error) throw error;
   return { code: status ?? 1, stdout, stderr };
@@ -99,9 +99,9 @@ function unpack(tarball: string, nodeModules: string): PackedManifest {
 export function install(tarballs: readonly string[], folder: string): PackedManifest[] {
   const nodeModules = join(folder, 'node_modules');
   mkdirSync(nodeModules, { recursive: true });
-  for (const name of readdirSync(join(repository, 'node_modules'))) {
+  for (const name of readdirSync(join(repositoryFolder, 'node_modules'))) {
     if (name.startsWith('.') || name === '@heddle' || name === 'heddle') continue;
-    symlinkSync(join(repository, 'node_modules', name), join(nodeModules, name));
+    symlinkSync(join(repositoryFolder, 'node_modules', name), join(nodeModules, name));
   }
   return tarballs.map((tarball) => unpack(tarball, nodeModules));
 }
@@ -179,8 +179,8 @@ export function packageProblems(folders: readonly string[]): string[] {
 }
 
 function main(): void {
-  const folders = globSync('packages/*/package.json', { cwd: repository }).map((file) =>
-    resolve(repository, file, '..'),
+  const folders = globSync('packages/*/package.json', { cwd: repositoryFolder }).map((file) =>
+    resolve(repositoryFolder, file, '..'),
   );
   if (folders.length === 0) throw new Error('No packages found.');
   const problems = packageProblems(folders);

@@ -121,13 +121,13 @@ describe('purity of core', () => {
       (module) => module.file.includes('/src/machine/') && !module.isTest,
     );
     expect(modules.length).toBeGreaterThan(0);
-    const modulesWithBlockTypes = modules.filter((module) => BLOCK_TYPES.test(module.text));
+    const modulesWithBlockTypes = modules.filter((module) => BLOCK_TYPE_PATTERN.test(module.text));
     expect(modulesWithBlockTypes.map((module) => module.file)).toEqual([]);
   });
 });
 
 // Without loop, parallel, wait and response, because the machine also uses these words for other things.
-const BLOCK_TYPES =
+const BLOCK_TYPE_PATTERN =
   /['"](function|condition|router|api|agent|mcp|variables|human_in_the_loop|note|starter)['"]/;
 
 describe('the environment', () => {

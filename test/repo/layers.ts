@@ -5,27 +5,27 @@ interface Layer {
   /** Packages of this repository. */
   readonly ourPackages: readonly string[];
   /** Third-party packages: patterns, or all packages that package.json declares. */
-  readonly otherPackages: readonly RegExp[] | 'declared';
+  readonly thirdPartyPackages: readonly RegExp[] | 'declared';
 }
 
 /** The layer table of docs/architecture.md. The check fails for a package without a row here. */
 export const LAYERS: Readonly<Record<string, Layer>> = {
   core: {
     ourPackages: [],
-    otherPackages: [/^zod(\/|$)/, /^graphology(-[a-z-]+)?(\/|$)/, /^@noble\/hashes(\/|$)/, /^acorn$/],
+    thirdPartyPackages: [/^zod(\/|$)/, /^graphology(-[a-z-]+)?(\/|$)/, /^@noble\/hashes(\/|$)/, /^acorn$/],
   },
-  sandbox: { ourPackages: [], otherPackages: 'declared' },
-  images: { ourPackages: ['@heddle/sandbox'], otherPackages: 'declared' },
-  engine: { ourPackages: ['@heddle/core', '@heddle/sandbox'], otherPackages: 'declared' },
-  temporal: { ourPackages: ['@heddle/core', '@heddle/engine'], otherPackages: 'declared' },
-  blocks: { ourPackages: ['@heddle/core', '@heddle/engine'], otherPackages: 'declared' },
-  api: { ourPackages: ['@heddle/core', '@heddle/engine'], otherPackages: 'declared' },
+  sandbox: { ourPackages: [], thirdPartyPackages: 'declared' },
+  images: { ourPackages: ['@heddle/sandbox'], thirdPartyPackages: 'declared' },
+  engine: { ourPackages: ['@heddle/core', '@heddle/sandbox'], thirdPartyPackages: 'declared' },
+  temporal: { ourPackages: ['@heddle/core', '@heddle/engine'], thirdPartyPackages: 'declared' },
+  blocks: { ourPackages: ['@heddle/core', '@heddle/engine'], thirdPartyPackages: 'declared' },
+  api: { ourPackages: ['@heddle/core', '@heddle/engine'], thirdPartyPackages: 'declared' },
   service: {
     // From @heddle/sandbox: the type of image sources, and their errors.
     ourPackages: ['@heddle/core', '@heddle/engine', '@heddle/sandbox', '@heddle/images', '@heddle/api'],
-    otherPackages: 'declared',
+    thirdPartyPackages: 'declared',
   },
-  studio: { ourPackages: [], otherPackages: 'declared' },
+  studio: { ourPackages: [], thirdPartyPackages: 'declared' },
   cli: {
     ourPackages: [
       '@heddle/core',
@@ -38,7 +38,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       '@heddle/service',
       '@heddle/studio',
     ],
-    otherPackages: 'declared',
+    thirdPartyPackages: 'declared',
   },
 };
 
@@ -99,7 +99,10 @@ function layerProblem(module: Module, specifier: string): string | undefined {
       ? undefined
       : `packages/${module.packageFolder} may not import it`;
   }
-  if (layer.otherPackages === 'declared' || layer.otherPackages.some((pattern) => pattern.test(specifier)))
+  if (
+    layer.thirdPartyPackages === 'declared' ||
+    layer.thirdPartyPackages.some((pattern) => pattern.test(specifier))
+  )
     return undefined;
   return `packages/${module.packageFolder} may import only what its layer lists`;
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { filesWithExceptions, exceptionProblems, type Finding } from './exceptions.ts';
 import { createRepository, runTool } from './temporary-repository.ts';
-import { readJson, readText, repository } from './sources.ts';
+import { readJson, readText, repositoryFolder } from './sources.ts';
 
 const exportLines = (count: number): string =>
   Array.from({ length: count }, (_, index) => `export const a${index} = ${index};\n`).join('');
@@ -53,14 +53,14 @@ describe('lint', () => {
     ...Object.fromEntries(files),
     [VALID_MODULE]: `${exportLines(400)}\n// Neither comments nor blank lines count.\n`,
   });
-  const { findings, fileCount: filesRead } = lint(testRepository.folder);
+  const { findings, fileCount: readFileCount } = lint(testRepository.folder);
 
   it.each(VIOLATIONS)('refuses %s in %s', (rule, file) => {
     expect(findings).toContain(`${rule} packages/core/${file}`);
   });
 
   it('reads every module, and accepts a module within the limits', () => {
-    expect(filesRead).toBe(VIOLATIONS.length + 1);
+    expect(readFileCount).toBe(VIOLATIONS.length + 1);
     expect(findings.filter((finding) => finding.endsWith(VALID_MODULE))).toEqual([]);
   });
 });
@@ -71,9 +71,9 @@ function findingsWithoutExceptions(files: readonly string[]): Finding[] {
   const file = 'node_modules/.cache/heddle-test/oxlint-without-exceptions.json';
   const config = readJson<{ extends?: unknown }>('.oxlintrc.json');
   delete config.extends;
-  mkdirSync(dirname(join(repository, file)), { recursive: true });
-  writeFileSync(join(repository, file), JSON.stringify(config));
-  const { output } = runTool('oxlint', ['--config', file, '--format', 'json', ...files], repository);
+  mkdirSync(dirname(join(repositoryFolder, file)), { recursive: true });
+  writeFileSync(join(repositoryFolder, file), JSON.stringify(config));
+  const { output } = runTool('oxlint', ['--config', file, '--format', 'json', ...files], repositoryFolder);
   return (JSON.parse(output) as { diagnostics: Finding[] }).diagnostics;
 }
 
@@ -82,7 +82,7 @@ describe('exceptions to the limits', () => {
     '{\n"files": ["packages/a/src/a.ts"],\n"rules": { "typescript/no-explicit-any": "off" } }';
   const finding = { code: 'typescript(no-explicit-any)', filename: 'packages/a/src/a.ts' };
   const REASON = '// The library gives us nothing better.';
-  const exceptionsFile = (...lines: string[]): string => `{ "overrides": [\n${lines.join('\n')}\n] }`;
+  const formatExceptions = (...lines: string[]): string => `{ "overrides": [\n${lines.join('\n')}\n] }`;
 
   it('each have a reason, one file and one rule, and are still needed', () => {
     const text = readText('test/repo/exceptions.jsonc');
@@ -90,15 +90,15 @@ describe('exceptions to the limits', () => {
   });
 
   it('are accepted with a reason if they are needed', () => {
-    expect(exceptionProblems(exceptionsFile(REASON, exception), [finding])).toEqual([]);
+    expect(exceptionProblems(formatExceptions(REASON, exception), [finding])).toEqual([]);
   });
 
   it.each([
-    ['have no reason', exceptionsFile(exception), [finding], 'no reason'],
-    ['are no longer needed', exceptionsFile(REASON, exception), [], 'no longer needed'],
+    ['have no reason', formatExceptions(exception), [finding], 'no reason'],
+    ['are no longer needed', formatExceptions(REASON, exception), [], 'no longer needed'],
     [
       'name more than one file',
-      exceptionsFile(REASON, exception.replace('a.ts"]', 'a.ts", "b.ts"]')),
+      formatExceptions(REASON, exception.replace('a.ts"]', 'a.ts", "b.ts"]')),
       [finding],
       'one file',
     ],

@@ -2,13 +2,13 @@ import { globSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
-import { readText, repository, walk } from './sources.ts';
+import { readText, repositoryFolder, walk } from './sources.ts';
 import { splitWords } from './words.ts';
 
 const SOURCE_PATTERNS = ['packages/*/src/**/*.ts', 'test/**/*.ts'];
 
 /** Former names, as words of an identifier, with the standard term for each. */
-const OLD_NAMES: ReadonlyMap<string, string> = new Map([
+const FORMER_NAMES: ReadonlyMap<string, string> = new Map([
   ['at once', 'concurrency'],
   ['belongings', 'ownership'],
   ['block try', 'blocked'],
@@ -81,15 +81,15 @@ function identifiersIn(program: unknown): Set<string> {
 }
 
 /** Returns the identifiers that contain a former name. */
-function outdatedNames(identifiers: Iterable<string>): string[] {
-  const names = [...OLD_NAMES.keys()].map((name) => ` ${name} `);
+function identifiersWithFormerNames(identifiers: Iterable<string>): string[] {
+  const names = [...FORMER_NAMES.keys()].map((name) => ` ${name} `);
   return [...identifiers].filter((identifier) => {
     const words = ` ${splitWords(identifier).join(' ')} `;
     return !SERIALIZED_NAMES.has(identifier) && names.some((name) => words.includes(name));
   });
 }
 
-const files = SOURCE_PATTERNS.flatMap((pattern) => globSync(pattern, { cwd: repository })).filter(
+const files = SOURCE_PATTERNS.flatMap((pattern) => globSync(pattern, { cwd: repositoryFolder })).filter(
   // The benchmark installs the packages that it compares in test/bench.
   (file) => !file.endsWith('.d.ts') && !file.includes('node_modules/'),
 );
@@ -101,15 +101,17 @@ describe('former names', () => {
     const foundNames = files.flatMap((file) => {
       const identifiers = identifiersIn(parseSync(file, readText(file)).program);
       for (const identifier of identifiers) allNames.add(identifier);
-      return outdatedNames(identifiers).map((identifier) => `${file}: ${identifier}`);
+      return identifiersWithFormerNames(identifiers).map((identifier) => `${file}: ${identifier}`);
     });
     expect(foundNames).toEqual([]);
     expect([...SERIALIZED_NAMES.keys()].filter((identifier) => !allNames.has(identifier))).toEqual([]);
   });
 
-  it('are in no name of a file', () => {
-    expect(files.filter((file) => outdatedNames([nameOf(file)]).length > 0)).toEqual([]);
-    expect(outdatedNames([nameOf('packages/engine/src/run-tenure.test.ts')])).toEqual(['runTenureTest']);
+  it('are in no file name', () => {
+    expect(files.filter((file) => identifiersWithFormerNames([nameOf(file)]).length > 0)).toEqual([]);
+    expect(identifiersWithFormerNames([nameOf('packages/engine/src/run-tenure.test.ts')])).toEqual([
+      'runTenureTest',
+    ]);
   });
 
   it('are detected in every part of an identifier', () => {
@@ -117,7 +119,7 @@ describe('former names', () => {
       'x.ts',
       'const runTenure = owed; let a: { isOwed_2: Weaver }; putAwayRun();',
     );
-    expect(outdatedNames(identifiersIn(program)).sort()).toEqual([
+    expect(identifiersWithFormerNames(identifiersIn(program)).sort()).toEqual([
       'Weaver',
       'isOwed_2',
       'putAwayRun',

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readText, repository } from './sources.ts';
+import { readText, repositoryFolder } from './sources.ts';
 
 const TEST_COMMAND = 'npm ci && npm test';
 
@@ -25,7 +25,7 @@ describe('the quick start of the README', () => {
 
 it('the README of the tests has one row for each folder', () => {
   const rows = readText('test/README.md').matchAll(/^\| `([\w-]+)\/` \|/gm);
-  const folders = readdirSync(join(repository, 'test'), { withFileTypes: true });
+  const folders = readdirSync(join(repositoryFolder, 'test'), { withFileTypes: true });
   expect([...rows].map(([, name]) => name)).toEqual(
     folders
       .filter((folder) => folder.isDirectory())

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
-import { calledFunction, repository, walk } from './sources.ts';
+import { calledFunction, repositoryFolder, walk } from './sources.ts';
 
 const TEST_PATTERNS = [
   'packages/*/src/**/*.test.ts',
@@ -14,7 +14,7 @@ const TEST_PATTERNS = [
 const TEST_FUNCTIONS: ReadonlySet<string | undefined> = new Set(['it', 'test', 'describe']);
 
 function read(file: string): string {
-  return readFileSync(join(repository, file), 'utf8');
+  return readFileSync(join(repositoryFolder, file), 'utf8');
 }
 
 /** Returns the rules that have a heading in docs/semantics.md. */
@@ -43,7 +43,7 @@ function rulesIn(file: string, text: string): string[] {
 }
 
 const rules = rulesWithHeading(read('docs/semantics.md'));
-const testFiles = TEST_PATTERNS.flatMap((pattern) => globSync(pattern, { cwd: repository }));
+const testFiles = TEST_PATTERNS.flatMap((pattern) => globSync(pattern, { cwd: repositoryFolder }));
 const testedRules = new Set(testFiles.flatMap((file) => rulesIn(file, read(file))));
 
 describe('the rules of docs/semantics.md', () => {
@@ -58,7 +58,7 @@ describe('the rules of docs/semantics.md', () => {
 
   it('have every number that tests and comments name', () => {
     expect([...testedRules].filter((rule) => !rules.includes(rule))).toEqual([]);
-    const sources = globSync('packages/core/src/{machine,record}/*.ts', { cwd: repository });
+    const sources = globSync('packages/core/src/{machine,record}/*.ts', { cwd: repositoryFolder });
     expect(sources.length).toBeGreaterThan(20);
     const mentions = sources
       .filter((file) => !file.endsWith('.test.ts'))

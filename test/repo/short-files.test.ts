@@ -51,14 +51,14 @@ describe('a short file that a single file imports', () => {
     ['is not reported if the file imports it only for its effects', ["import './a.ts';"], false],
     ['is not reported if a second file imports it', Array(2).fill("import { a } from './a.ts';"), false],
     ['is not reported if no file imports it', ['export {};'], false],
-  ])('%s', (_title, importers: readonly string[], isReported) => {
-    const files = Object.fromEntries(importers.map((text, index) => [`b${index}.ts`, text]));
+  ])('%s', (_title, importerTexts: readonly string[], isReported) => {
+    const files = Object.fromEntries(importerTexts.map((text, index) => [`b${index}.ts`, text]));
     expect(mergeableFilesOf({ 'a.ts': 'export const a = 1;', ...files }).length).toBe(isReported ? 1 : 0);
   });
 
   it('is reported up to 39 lines', () => {
-    const filesWith = (lines: number) => ({
-      'a.ts': 'a;\n'.repeat(lines),
+    const filesWith = (lineCount: number) => ({
+      'a.ts': 'a;\n'.repeat(lineCount),
       'b.ts': "import { a } from './a.ts';",
     });
     expect([mergeableFilesOf(filesWith(39)).length, mergeableFilesOf(filesWith(40)).length]).toEqual([1, 0]);

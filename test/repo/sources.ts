@@ -32,11 +32,11 @@ export interface Manifest {
   readonly exports?: Readonly<Record<string, unknown>>;
 }
 
-export const repository = fileURLToPath(new URL('../..', import.meta.url));
+export const repositoryFolder = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Returns the text of `file`, relative to the repository. */
 export function readText(file: string): string {
-  return readFileSync(join(repository, file), 'utf8');
+  return readFileSync(join(repositoryFolder, file), 'utf8');
 }
 
 /** Returns the value of the JSON in `file`, relative to the repository. The JSON may have comment lines. */
@@ -51,7 +51,7 @@ export function parseJson(text: string): unknown {
 
 /** Returns the sorted folder names under packages/. */
 export function packageFolders(): string[] {
-  return globSync('packages/*/package.json', { cwd: repository })
+  return globSync('packages/*/package.json', { cwd: repositoryFolder })
     .map((file) => file.split(/[\\/]/)[1] as string)
     .sort();
 }
@@ -69,8 +69,12 @@ export function walk(root: unknown, visit: (node: Record<string, unknown>) => vo
 
 /** Returns the function of the call `it(…)`, `it.each(…)(…)` or `test.skipIf(…)(…)`: `it` or `test`. */
 export function calledFunction(callee: unknown): string | undefined {
-  const { name, object, callee: inner } = callee as { name?: string; object?: unknown; callee?: unknown };
-  const innerNode = object ?? inner;
+  const {
+    name,
+    object,
+    callee: innerCallee,
+  } = callee as { name?: string; object?: unknown; callee?: unknown };
+  const innerNode = object ?? innerCallee;
   return innerNode === undefined ? name : calledFunction(innerNode);
 }
 
@@ -152,7 +156,7 @@ export function modulesOf(folder: string): Module[] {
 
 /** Returns the modules whose paths, relative to the repository, match a pattern, parsed. */
 export function modulesIn(pattern: string): Module[] {
-  return globSync(pattern, { cwd: repository, exclude: ['**/node_modules/**'] })
+  return globSync(pattern, { cwd: repositoryFolder, exclude: ['**/node_modules/**'] })
     .map((file) => file.replaceAll('\\', '/'))
     .sort()
     .map((file) => parseModule(file.split('/')[1] as string, file, readText(file)));

@@ -26,7 +26,7 @@ const entryPoints: readonly EntryPoint[] = packageFolders().flatMap((folder) => 
   });
 });
 
-describe('the surface of the packages', () => {
+describe('the API surface of the packages', () => {
   it('has an entry point in each package', () => {
     const packages = new Set(entryPoints.map(({ folder }) => folder));
     expect([...packages].toSorted()).toEqual(packageFolders().toSorted());

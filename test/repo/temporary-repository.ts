@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { repository } from './sources.ts';
+import { repositoryFolder } from './sources.ts';
 
 /** A repository for a test. Disposing it removes the folder. */
 export interface TemporaryRepository extends Disposable {
@@ -15,8 +15,8 @@ const CONFIGURATION_FILES = ['.oxlintrc.json', '.knip.json', 'tsconfig.json', 't
 export function createRepository(files: Readonly<Record<string, string>>): TemporaryRepository {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-checked-'));
   mkdirSync(join(folder, 'test/repo'), { recursive: true });
-  for (const file of CONFIGURATION_FILES) cpSync(join(repository, file), join(folder, file));
-  symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
+  for (const file of CONFIGURATION_FILES) cpSync(join(repositoryFolder, file), join(folder, file));
+  symlinkSync(join(repositoryFolder, 'node_modules'), join(folder, 'node_modules'));
   for (const [file, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), text);
@@ -30,7 +30,7 @@ export function runTool(
   args: readonly string[],
   folder: string,
 ): { code: number; output: string } {
-  const tool = join(repository, 'node_modules/.bin', name);
+  const tool = join(repositoryFolder, 'node_modules/.bin', name);
   const result = spawnSync(tool, args, { cwd: folder, encoding: 'utf8' });
   if (result.error) throw result.error;
   return { code: result.status ?? 1, output: result.stdout + result.stderr };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LONGEST_FILES } from '../sequencer.ts';
-import { repository } from './sources.ts';
+import { repositoryFolder } from './sources.ts';
 
 const TOP_LEVEL_ENTRIES = new Set([
   'package.json',
@@ -37,7 +37,7 @@ const FORBIDDEN_WORDS: readonly { readonly word: string; readonly allowedFiles?:
 /** Returns every file that git tracks or would track, relative to the repository. */
 function listFiles(): string[] {
   const output = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
-    cwd: repository,
+    cwd: repositoryFolder,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   });
@@ -52,7 +52,7 @@ function forbiddenWordsIn(file: string, text: string): string[] {
 
 function textOf(file: string): string {
   try {
-    return readFileSync(join(repository, file), 'utf8');
+    return readFileSync(join(repositoryFolder, file), 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''; // The removal is not committed yet.
     throw error;

@@ -22,8 +22,8 @@ export function codesInUnion(text: string, name: string): string[] {
   const codes: string[] = [];
   walk(parseSync('x.ts', text).program.body, (node) => {
     if (node['type'] !== 'TSTypeAliasDeclaration' || (node['id'] as { name: string }).name !== name) return;
-    walk(node['typeAnnotation'], (inner) => {
-      const code = inner['type'] === 'TSLiteralType' ? codeOf(inner['literal']) : undefined;
+    walk(node['typeAnnotation'], (innerNode) => {
+      const code = innerNode['type'] === 'TSLiteralType' ? codeOf(innerNode['literal']) : undefined;
       if (code !== undefined) codes.push(code);
     });
   });

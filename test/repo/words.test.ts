@@ -22,7 +22,7 @@ describe('every word', () => {
 });
 
 describe('the words', () => {
-  const module = [
+  const moduleText = [
     '// Parks the crew.',
     'export function stowCrew({ galley: pantry, ...rest }, [mast] = hull) {',
     "  if (mast.foremast) throw new Error('The bilge is full of seawater today.');",
@@ -32,14 +32,14 @@ describe('the words', () => {
   ].join('\n');
 
   it('of names are those of declarations, not of uses', () => {
-    const { program } = parseSync('x.ts', module);
+    const { program } = parseSync('x.ts', moduleText);
     expect([...declaredNames(program)].sort()).toEqual(
       ['Ship', 'anchor', 'keel', 'mast', 'pantry', 'rest', 'rudder', 'stowCrew'].sort(),
     );
   });
 
   it('of prose are those of comments and messages, and of titles in tests', () => {
-    const sourceWords = wordsOf([{ file: 'packages/a/src/x.ts', text: module }]);
+    const sourceWords = wordsOf([{ file: 'packages/a/src/x.ts', text: moduleText }]);
     expect(sourceWords.names.get('stow')).toBe('packages/a/src/x.ts');
     expect([...sourceWords.prose.keys()]).toEqual(
       expect.arrayContaining(['parks', 'crew', 'bilge', 'full', 'seawater', 'snapped', 'squall']),
@@ -51,7 +51,7 @@ describe('the words', () => {
     expect(testWords.names.size).toBe(0);
   });
 
-  it('of pages are those outside code and addresses', () => {
+  it('of pages are those outside code and URLs', () => {
     const text = '# Sails\n\nSee [the mast](mizzen.md) and `keel`.\n\n```bash\nbilge --pump\n```\n';
     expect([...wordsOf([{ file: 'docs/a.md', text }]).prose.keys()]).toEqual(['sails', 'mast']);
   });

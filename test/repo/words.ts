@@ -2,7 +2,7 @@
 import { globSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ParseResult, parseSync } from 'oxc-parser';
-import { calledFunction, readText, repository, walk } from './sources.ts';
+import { calledFunction, readText, repositoryFolder, walk } from './sources.ts';
 
 /** Minimum number of publishers that use a word, so that the word counts as a common word. */
 const MIN_PUBLISHERS = 2;
@@ -21,7 +21,7 @@ export interface WordSource {
   readonly text: string;
 }
 
-/** Returns the words of a text in lower case, without inline code and addresses. `runId` has the words run and id. */
+/** Returns the words of a text in lower case, without inline code and URLs. `runId` has the words run and id. */
 export function wordsIn(text: string): string[] {
   const words = splitWords(text.replaceAll(/`[^`\n]*`|\bhttps?:\S+|&\w+;/g, ' '));
   return words.filter((word) => word.length >= MIN_LETTERS);
@@ -112,7 +112,7 @@ function proseOf({ program, comments }: ParseResult, { isTest }: { isTest: boole
   return prose;
 }
 
-/** Returns the text of a page without code, addresses and tags. */
+/** Returns the text of a page without code, URLs and tags. */
 function pageText(text: string): string {
   return text.replaceAll(/^( *)(```+)[\s\S]*?^\1\2|\]\([^)]*\)|<[^>\n]*>/gm, ' ');
 }
@@ -142,7 +142,7 @@ export function readSources(): WordSource[] {
   const files = globSync(
     ['{packages,test,examples}/**/*.{ts,tsx,mjs,md}', '{docs,.changeset}/**/*.md', '*.md'],
     {
-      cwd: repository,
+      cwd: repositoryFolder,
       exclude: ['**/node_modules/**', '**/dist/**', '**/fixtures/**', '**/*.d.ts'],
     },
   );
@@ -186,13 +186,13 @@ function publisherOf(file: string): string {
 /** Counts the publishers that use each word. */
 function countPublishers(): Record<WordKind, Map<string, number>> {
   const publishersByWord = { names: new Map<string, Set<string>>(), prose: new Map<string, Set<string>>() };
-  for (const { publisher, file, text } of publishedFiles(join(repository, 'node_modules'))) {
+  for (const { publisher, file, text } of publishedFiles(join(repositoryFolder, 'node_modules'))) {
     const code = file.endsWith('.md') ? '' : text.replaceAll(COMMENTS_AND_STRINGS, ' ');
-    for (const [kind, part] of [
+    for (const [kind, kindText] of [
       ['prose', text],
       ['names', code],
     ] as const)
-      for (const word of new Set(wordsIn(part.replaceAll('`', ' ')))) {
+      for (const word of new Set(wordsIn(kindText.replaceAll('`', ' ')))) {
         const publishers = publishersByWord[kind].get(word) ?? new Set();
         publishersByWord[kind].set(word, publishers.add(publisher));
       }
@@ -214,7 +214,7 @@ function updateLists(words: Record<WordKind, Words>): void {
   };
   for (const kind of ['names', 'prose'] as const) {
     const usedWords = [...words[kind].keys()].filter(usagePredicates[kind]).sort();
-    writeFileSync(join(repository, `test/repo/words/${kind}.txt`), `${usedWords.join('\n')}\n`);
+    writeFileSync(join(repositoryFolder, `test/repo/words/${kind}.txt`), `${usedWords.join('\n')}\n`);
   }
 }
 

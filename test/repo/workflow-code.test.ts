@@ -92,7 +92,7 @@ describe('the bundle of the workflows', () => {
     expect(mayBeBundled(name)).toBe(false);
   });
 
-  it('is small, because each worker reads it at its start', () => {
+  it('is small, because each worker reads it at startup', () => {
     expect(Buffer.byteLength(readBundle())).toBeLessThan(1_250_000);
   });
 

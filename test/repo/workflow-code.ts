@@ -38,7 +38,7 @@ export function workflowProblems(modules: readonly Module[]): string[] {
 }
 
 /**
- * Returns the name of every module in a bundle of webpack, from the heading above each. Paths are relative to
+ * Returns the name of every module in a webpack bundle, from the heading above each. Paths are relative to
  * packages/temporal; an omitted module ends with ` (ignored)`.
  */
 export function bundledModules(code: string): string[] {

@@ -101,7 +101,7 @@ async function setUp({
 }
 
 /** Returns a builder that fails while `isBroken` is true. */
-function failingBuilder(): ImageBuilder & { calls: string[]; isBroken: boolean } {
+function createFailingBuilder(): ImageBuilder & { calls: string[]; isBroken: boolean } {
   const workingBuilder = createFakeBuilder();
   const builder = {
     ...workingBuilder,
@@ -154,7 +154,7 @@ describe.each(STORE_NAMES)('sandboxes on %s', (storeName) => {
   });
 
   it('show why their build failed, and are built again when they are saved', async () => {
-    const builder = failingBuilder();
+    const builder = createFailingBuilder();
     const api = await setUp({ url, builder });
     const { data } = await api.create();
     const failedSandbox = await api.waitForState(data.id, 'failed');
@@ -184,7 +184,7 @@ describe.each(STORE_NAMES)('sandboxes on %s', (storeName) => {
   });
 
   it('whose builds were interrupted are built by the next process', async () => {
-    const database = storeName === 'postgres' ? await createPostgresDatabase() : undefined;
+    const databaseUrl = storeName === 'postgres' ? await createPostgresDatabase() : undefined;
     const folder = createImageFolder();
     const hangingBuilder = createFakeBuilder({
       resolve: (_spec, { signal }) =>
@@ -192,7 +192,7 @@ describe.each(STORE_NAMES)('sandboxes on %s', (storeName) => {
           signal.addEventListener('abort', () => reject(signal.reason as Error));
         }),
     });
-    const api = await setUp({ url: database, builder: hangingBuilder });
+    const api = await setUp({ url: databaseUrl, builder: hangingBuilder });
     const { data } = await api.create();
     await api.waitForState(data.id, 'building');
     const images = createImages({ folder, builders: { javascript: createFakeBuilder() } });
@@ -337,7 +337,7 @@ describe.each(STORE_NAMES)('sandboxes on %s', (storeName) => {
   });
 
   it('can be used only by functions of their workspace; ids of images are refused', async () => {
-    const builder = failingBuilder();
+    const builder = createFailingBuilder();
     const api = await setUp({ url, builder });
     const { data } = await api.create();
     await api.waitForState(data.id, 'failed');

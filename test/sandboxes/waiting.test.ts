@@ -76,7 +76,7 @@ it('a process with its own images removes those of sandboxes that another proces
     await Promise.all([sandboxes.close(), otherSandboxes.close()]);
   });
   const specOf = (name: string) => ({ language: 'javascript', dependencies: [name] });
-  const ids: string[] = [];
+  const idsToDelete: string[] = [];
   for (const name of ['deleted', 'kept', 'built', 'built-later']) {
     // The operator needs this image too, for runs without a server.
     if (name === 'built') await images.build(specOf(name));
@@ -84,12 +84,13 @@ it('a process with its own images removes those of sandboxes that another proces
     const { data } = await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body });
     await otherSandboxes.images.open(data.id, workspaceId);
     if (name === 'built-later') await images.build(specOf(name));
-    if (name !== 'kept') ids.push(data.id);
+    if (name !== 'kept') idsToDelete.push(data.id);
   }
   const listNames = async () => (await images.list()).flatMap(({ spec }) => spec.dependencies).toSorted();
   await otherSandboxes.releaseUnused();
   expect(await listNames()).toEqual(['built', 'built-later', 'deleted', 'kept']);
-  for (const id of ids) await api.call('DELETE', `/api/v2/sandboxes/${id}?workspaceId=${workspaceId}`);
+  for (const id of idsToDelete)
+    await api.call('DELETE', `/api/v2/sandboxes/${id}?workspaceId=${workspaceId}`);
   await otherSandboxes.releaseUnused();
   expect(await listNames()).toEqual(['built', 'built-later', 'kept']);
 });

@@ -1,11 +1,11 @@
 import { createEngine } from '@heddle/engine';
 import {
-  keysInText,
+  parseKeys,
   openServiceStore,
   removeStoredSecret,
   listSecrets,
   missingKeys,
-  rotateStoredSecrets,
+  resealStoredSecrets,
   secretEnvironments,
   Sealer,
   setStoredSecret,
@@ -50,12 +50,12 @@ interface SecretsApi extends TestApi {
   listNames(query?: object, key?: string): Promise<string[]>;
 }
 
-async function setUp(postgresUrl: string | undefined, keys = OLD_KEY): Promise<SecretsApi> {
+async function setUp(postgresUrl: string | undefined, keysText = OLD_KEY): Promise<SecretsApi> {
   const store = await openServiceStore(
     postgresUrl === undefined ? {} : { postgres: { url: postgresUrl }, secret: 'x'.repeat(32) },
   );
   const { database } = store;
-  const sealer = new Sealer(keysInText(keys));
+  const sealer = new Sealer(parseKeys(keysText));
   const engine = await createEngine({
     ...tenantOptionsOf(store),
     environments: secretEnvironments(database, sealer),
@@ -87,7 +87,7 @@ async function setUp(postgresUrl: string | undefined, keys = OLD_KEY): Promise<S
 }
 
 /** Returns the whole table of secrets as JSON. */
-async function secretsTable(database: Kysely<unknown>): Promise<string> {
+async function readSecretsTable(database: Kysely<unknown>): Promise<string> {
   return JSON.stringify((await sql`select * from secrets`.execute(database)).rows);
 }
 
@@ -139,7 +139,7 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
     expect(JSON.stringify([createResponse.body, replaceResponse.body, listResponse.body])).not.toContain(
       'value',
     );
-    expect(await secretsTable(api.database)).not.toContain('another value');
+    expect(await readSecretsTable(api.database)).not.toContain('another value');
     const path = `/api/v2/secrets/TOKEN?workspaceId=${api.workspaceId}&scope=workspace`;
     const deleteResponse = await api.call('DELETE', path);
     expect(deleteResponse.data).toEqual({ name: 'TOKEN', scope: 'workspace', deleted: true });
@@ -237,7 +237,7 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
       ['createdAt', 'desc'],
     ] as const) {
       const allNames = await api.listNames({ sortBy, sortOrder });
-      const items: string[] = [];
+      const listedNames: string[] = [];
       let cursor: string | null = '';
       while (cursor !== null) {
         const query = {
@@ -250,10 +250,10 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
         const path = `/api/v2/secrets?${new URLSearchParams(query).toString()}`;
         const body: { data: Secret[]; nextCursor: string | null } = (await api.call('GET', path))
           .body as never;
-        items.push(...body.data.map((secret) => secret.name));
+        listedNames.push(...body.data.map((secret) => secret.name));
         cursor = body.nextCursor;
       }
-      expect(items).toEqual(allNames);
+      expect(listedNames).toEqual(allNames);
     }
     expect((await api.listNames({ search: 'B_' })).sort()).toEqual(['B_2', 'b_1']);
     expect(await api.listNames({ search: '%' })).toEqual(['a%1', 'a%1']);
@@ -300,25 +300,27 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
         name,
         value: `value of ${name}`,
       });
-    const rotatingSealer = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
+    const sealerWithBothKeys = new Sealer(parseKeys(`${NEW_KEY},${OLD_KEY}`));
     // The state after an interrupted rotation: some values have the new key.
     for (const name of names.slice(0, 50))
-      await setStoredSecret(api.database, rotatingSealer, {
+      await setStoredSecret(api.database, sealerWithBothKeys, {
         workspaceId: api.workspaceId,
         name,
         value: `value of ${name}`,
       });
-    const { values } = secretEnvironments(api.database, rotatingSealer);
+    const { values } = secretEnvironments(api.database, sealerWithBothKeys);
     const valuesBefore = await values(api.workspaceId, names);
-    expect(await rotateStoredSecrets(api.database, rotatingSealer, undefined)).toEqual({
+    expect(await resealStoredSecrets(api.database, sealerWithBothKeys, undefined)).toEqual({
       resealed: 200,
-      keyId: rotatingSealer.currentKeyId(),
+      keyId: sealerWithBothKeys.currentKeyId(),
     });
-    const newSealer = new Sealer(keysInText(NEW_KEY));
+    const newSealer = new Sealer(parseKeys(NEW_KEY));
     expect(await secretEnvironments(api.database, newSealer).values(api.workspaceId, names)).toEqual(
       valuesBefore,
     );
-    expect(await rotateStoredSecrets(api.database, rotatingSealer, undefined)).toMatchObject({ resealed: 0 });
+    expect(await resealStoredSecrets(api.database, sealerWithBothKeys, undefined)).toMatchObject({
+      resealed: 0,
+    });
   });
 
   it('of a workspace can be managed without the HTTP API', async () => {

@@ -37,8 +37,8 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
     return {
       ...api,
       skillPath,
-      inWorkspace: withWorkspaceQuery,
-      change: changeSkill,
+      withWorkspaceQuery,
+      changeSkill,
       createMember: async (role: 'read' | 'write' | 'admin') => {
         const email = `${crypto.randomUUID()}@x.test`;
         const userId = await store.workspaces.createUser({ email, name: 'Bo' });
@@ -84,18 +84,20 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
       updatedAt: '2026-01-01T00:00:01.000Z',
     });
     const { id } = createResponse.data;
-    const changeResponse = await api.change(id, { content: 'Rhyme.' });
+    const changeResponse = await api.changeSkill(id, { content: 'Rhyme.' });
     expect(changeResponse.data).toEqual({ ...createResponse.data, content: 'Rhyme.' });
-    expect((await api.call('GET', api.inWorkspace(api.skillPath(id)))).data).toEqual(changeResponse.data);
+    expect((await api.call('GET', api.withWorkspaceQuery(api.skillPath(id)))).data).toEqual(
+      changeResponse.data,
+    );
     const { content: _, ...summary } = changeResponse.data;
-    expect((await api.call('GET', api.inWorkspace('/api/v2/skills'))).data).toEqual([summary]);
-    expect((await api.change(id, {})).status).toBe(400);
-    const deleteResponse = await api.call('DELETE', api.inWorkspace(api.skillPath(id)));
+    expect((await api.call('GET', api.withWorkspaceQuery('/api/v2/skills'))).data).toEqual([summary]);
+    expect((await api.changeSkill(id, {})).status).toBe(400);
+    const deleteResponse = await api.call('DELETE', api.withWorkspaceQuery(api.skillPath(id)));
     expect(deleteResponse.data).toEqual({ id, deleted: true });
     for (const response of [
-      await api.call('GET', api.inWorkspace(api.skillPath(id))),
-      await api.change(id, { content: 'x' }),
-      await api.call('DELETE', api.inWorkspace(api.skillPath(id))),
+      await api.call('GET', api.withWorkspaceQuery(api.skillPath(id))),
+      await api.changeSkill(id, { content: 'x' }),
+      await api.call('DELETE', api.withWorkspaceQuery(api.skillPath(id))),
       await api.requestEditors(id),
     ])
       expect(response.status).toBe(404);
@@ -118,8 +120,8 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
     const { data } = await api.addSkill('one');
     expect((await api.addSkill('one')).status).toBe(409);
     const { data: secondSkill } = await api.addSkill('two');
-    expect((await api.change(secondSkill.id, { name: 'one' })).status).toBe(409);
-    expect((await api.change(data.id, { name: 'one' })).status).toBe(200);
+    expect((await api.changeSkill(secondSkill.id, { name: 'one' })).status).toBe(409);
+    expect((await api.changeSkill(data.id, { name: 'one' })).status).toBe(200);
     expect(await api.listNames({ sortBy: 'name' })).toEqual(['two', 'one']);
   });
 
@@ -133,8 +135,8 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
     expect((await api.addSkill('x', {}, reader.key)).status).toBe(403);
     const { data } = await api.addSkill('mine', {}, writer.key);
     const refusals = [
-      await api.change(data.id, { content: 'theirs' }, { key: reader.key }),
-      await api.call('DELETE', api.inWorkspace(api.skillPath(data.id)), { key: reader.key }),
+      await api.changeSkill(data.id, { content: 'theirs' }, { key: reader.key }),
+      await api.call('DELETE', api.withWorkspaceQuery(api.skillPath(data.id)), { key: reader.key }),
       await api.addEditor(data.id, reader.email, reader.key),
       await api.requestEditors(data.id, 'DELETE', { email: writer.email }, reader.key),
     ];
@@ -146,7 +148,7 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
 
     expect((await api.addEditor(data.id, reader.email, writer.key)).status).toBe(201);
     expect((await api.addEditor(data.id, reader.email, writer.key)).status).toBe(200);
-    expect((await api.change(data.id, { content: 'ours' }, { key: reader.key })).status).toBe(200);
+    expect((await api.changeSkill(data.id, { content: 'ours' }, { key: reader.key })).status).toBe(200);
     const editors = (await api.requestEditors(data.id)).data;
     const owner = editors.find(({ isWorkspaceAdmin, email }) => isWorkspaceAdmin && email !== admin.email);
     expect(editors).toHaveLength(4);
@@ -158,8 +160,8 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
       revoked: true,
     });
     expect((await api.requestEditors(data.id, 'DELETE', { email: reader.email })).status).toBe(404);
-    expect((await api.change(data.id, { content: 'x' }, { key: reader.key })).status).toBe(403);
-    expect((await api.change(data.id, { content: 'x' }, { key: admin.key })).status).toBe(200);
+    expect((await api.changeSkill(data.id, { content: 'x' }, { key: reader.key })).status).toBe(403);
+    expect((await api.changeSkill(data.id, { content: 'x' }, { key: admin.key })).status).toBe(200);
     // An admin is always an editor.
     await api.store.workspaces.setMember(api.workspaceId, reader.userId, 'admin');
     expect((await api.addEditor(data.id, reader.email)).status).toBe(400);
@@ -184,14 +186,16 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
     const otherPath = `${api.skillPath(data.id)}?workspaceId=${otherWorkspaceId}`;
     expect((await api.call('GET', otherPath)).status).toBe(404);
     expect((await api.call('DELETE', otherPath)).status).toBe(404);
-    expect((await api.change(data.id, { content: 'x', workspaceId: otherWorkspaceId })).status).toBe(404);
+    expect((await api.changeSkill(data.id, { content: 'x', workspaceId: otherWorkspaceId })).status).toBe(
+      404,
+    );
     expect(await api.listNames({ workspaceId: otherWorkspaceId })).toEqual([]);
     expect((await api.addSkill('mine', { workspaceId: otherWorkspaceId })).status).toBe(201);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
     expect(await api.listNames({}, key)).toEqual(['mine']);
     for (const response of [
       await api.addSkill('x', {}, key),
-      await api.change(data.id, { content: 'x' }, { key }),
+      await api.changeSkill(data.id, { content: 'x' }, { key }),
     ])
       expect(errorIn(response.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
   });
@@ -207,15 +211,15 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
       let cursor: string | null = '';
       while (cursor !== null) {
         const pageQuery = { ...query, limit: '2', ...(cursor && { cursor }) };
-        const { body } = await api.call('GET', api.inWorkspace(path, pageQuery));
+        const { body } = await api.call('GET', api.withWorkspaceQuery(path, pageQuery));
         const pageBody = body as { data: { [key: string]: string }[]; nextCursor: string | null };
         items.push(...pageBody.data.map((item) => item[property] ?? ''));
         cursor = pageBody.nextCursor;
       }
       return items;
     };
-    const byName = { sortBy: 'name', sortOrder: 'asc' };
-    expect(await readPages('/api/v2/skills', byName, 'name')).toEqual(['a-1', 'b-1', 'c', 'd']);
+    const nameSortQuery = { sortBy: 'name', sortOrder: 'asc' };
+    expect(await readPages('/api/v2/skills', nameSortQuery, 'name')).toEqual(['a-1', 'b-1', 'c', 'd']);
     expect(await readPages('/api/v2/skills', {}, 'name')).toEqual(['d', 'c', 'a-1', 'b-1']);
     const { data } = await api.addSkill('e');
     for (const role of ['admin', 'admin', 'admin', 'read'] as const) await api.createMember(role);

@@ -104,8 +104,14 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     };
     // Many concurrent checks wait for four connections.
     const timeoutMs = 60_000;
-    const shared = await openSharedLimits({ url, schema: createSchemaName(), ...limits, timeoutMs, onError });
-    onTestFinished(() => shared.close());
-    return shared;
+    const sharedLimits = await openSharedLimits({
+      url,
+      schema: createSchemaName(),
+      ...limits,
+      timeoutMs,
+      onError,
+    });
+    onTestFinished(() => sharedLimits.close());
+    return sharedLimits;
   });
 });

@@ -5,8 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { runAsSuperuser, hasPostgres, createPostgresDatabase, postgresServer } from '../support/postgres.ts';
-import { entry, newRun, startedEntry } from '../support/run-data.ts';
+import {
+  runAsSuperuser,
+  hasPostgres,
+  createPostgresDatabase,
+  getPostgresServer,
+} from '../support/postgres.ts';
+import { createEntry, createRunHeader, createStartedEntry } from '../support/run-data.ts';
 import { openPostgresStores, queryAsSuperuser } from './postgres-stores.ts';
 
 const PASSWORD = 'very-secret-7';
@@ -104,7 +109,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
   });
 
   it('is refused if its encoding is not UTF-8', async () => {
-    const server = await postgresServer();
+    const server = await getPostgresServer();
     const name = `ascii_${randomUUID().replaceAll('-', '')}`;
     await runAsSuperuser(server, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'SQL_ASCII'`);
     onTestFinished(async () => void (await runAsSuperuser(server, `DROP DATABASE ${name}`)));
@@ -112,7 +117,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     expect(message).toContain('encoding SQL_ASCII. Use a database with UTF8');
   });
 
-  it('throws DATA_UNWRITABLE if the user lacks rights, or the server is read-only', async () => {
+  it('throws DATA_UNWRITABLE if the user lacks privileges, or the server is read-only', async () => {
     const user = `user_${randomUUID().replaceAll('-', '')}`;
     await runQuery(`CREATE USER ${user} PASSWORD '${PASSWORD}'`);
     onTestFinished(async () => void (await runQuery(`DROP USER ${user}`)));
@@ -121,7 +126,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
       changedUrl.password = PASSWORD;
     });
     expect((await expectError(() => open({ url: limitedUrl }), 'DATA_UNWRITABLE')).message).toContain(
-      `the user "${user}" lacks the rights. Let it create schemas`,
+      `the user "${user}" lacks the privileges. Let it create schemas`,
     );
     const schema = `s ${randomUUID()}`;
     await (await open({ schema })).close();
@@ -145,8 +150,8 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
   it('reports data that was changed outside Heddle', async () => {
     const schema = `s ${randomUUID()}`;
     const { runs } = await open({ schema });
-    await runs.create(newRun('r'), startedEntry());
-    await runs.append('r', [entry(2), entry(3)]);
+    await runs.create(createRunHeader('r'), createStartedEntry());
+    await runs.append('r', [createEntry(2), createEntry(3)]);
     await runQuery(`DELETE FROM "${schema}".journal WHERE seq = 2`);
     await expectError(() => runs.journal('r'), 'JOURNAL_CORRUPT');
     await runQuery(`UPDATE "${schema}".journal SET entry = 'x'`);
@@ -160,6 +165,6 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
 
   it('refuses NUL in an id', async () => {
     const { runs } = await open();
-    await expectError(() => runs.create(newRun('a\0b'), startedEntry()), 'OPTIONS_INVALID');
+    await expectError(() => runs.create(createRunHeader('a\0b'), createStartedEntry()), 'OPTIONS_INVALID');
   });
 });

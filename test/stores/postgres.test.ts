@@ -14,8 +14,14 @@ import { describePruning, describeValueStore } from '../conformance/stores/value
 import { Database } from '../../packages/engine/src/store/postgres/database.ts';
 import { migrate, MIGRATIONS } from '../../packages/engine/src/store/postgres/migrations.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { sample, byScale } from '../support/scale.ts';
-import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
+import { sample, pickByScale } from '../support/scale.ts';
+import {
+  createEntry,
+  createBlockLog,
+  createRunHeader,
+  createRunRecord,
+  createStartedEntry,
+} from '../support/run-data.ts';
 import { openPostgresStores, queryAsSuperuser } from './postgres-stores.ts';
 import { startChild } from './process.ts';
 
@@ -83,9 +89,9 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
         Array.from({ length: 8 }, () => open({ schema, maxConnections: 2 })),
       );
       const [firstStores, secondStores] = allStores as [SharedStores, SharedStores];
-      await firstStores.runs.create(newRun('r'), startedEntry());
-      await secondStores.runs.append('r', [entry(2)]);
-      expect(await firstStores.runs.tail('r', 1)).toEqual([entry(2)]);
+      await firstStores.runs.create(createRunHeader('r'), createStartedEntry());
+      await secondStores.runs.append('r', [createEntry(2)]);
+      expect(await firstStores.runs.tail('r', 1)).toEqual([createEntry(2)]);
       expect(await runQuery(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 8 }]);
     });
 
@@ -95,7 +101,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       onTestFinished(() => database.close());
       await migrate(database, MIGRATIONS.slice(0, 2));
       const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
-      const header = JSON.stringify(newRun('r', { parent, mocks: { text: '\u0000' } }));
+      const header = JSON.stringify(createRunHeader('r', { parent, mocks: { text: '\u0000' } }));
       await runQuery(`INSERT INTO "${schema}".runs (run_id, workflow_id, created_ms, header, ended)
         VALUES ('r', 'w', 1, '${header}', true)`);
       await runQuery(`INSERT INTO "${schema}".stored_values VALUES ('k', '"old"')`);
@@ -128,7 +134,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   describe('several processes', () => {
     it('create a run once, and store each entry once and in order if they write the same entries', async () => {
       const schema = `s ${randomUUID()}`;
-      const count = byScale(60, 300);
+      const count = pickByScale(60, 300);
       const writers = Array.from({ length: 3 }, () => startChild('share', url, `${schema}|r|${count}`));
       const creationResults = await Promise.all(
         writers.map(async (writer) => (await writer.waitForLines(1))[0]),
@@ -153,14 +159,14 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const seqs = (await runs.journal('r')).map((storedEntry) => storedEntry.seq);
       expect(seqs.length).toBeGreaterThanOrEqual(lastSeq);
       expect(seqs.length % 2).toBe(1);
-      await runs.append('r', [entry(seqs.length + 1)]);
+      await runs.append('r', [createEntry(seqs.length + 1)]);
     });
   });
 
   describe('connections', () => {
     it('are replaced if they are lost while idle', async () => {
       const stores = await open({ maxConnections: 1 });
-      await stores.runs.create(newRun('r'), startedEntry());
+      await stores.runs.create(createRunHeader('r'), createStartedEntry());
       await terminateConnections('idle');
       await expect.poll(() => stores.runs.unfinishedRunIds()).toEqual(['r']);
     });
@@ -190,7 +196,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       namedUrl.searchParams.set('application_name', 'few');
       const stores = await open({ url: namedUrl.href, maxConnections: 2 });
       const ids = Array.from({ length: 30 }, (_, index) => `r${index}`);
-      await Promise.all(ids.map(async (id) => stores.runs.create(newRun(id), startedEntry())));
+      await Promise.all(ids.map(async (id) => stores.runs.create(createRunHeader(id), createStartedEntry())));
       expect(await stores.runs.unfinishedRunIds()).toHaveLength(30);
       expect(await runQuery("SELECT pid FROM pg_stat_activity WHERE application_name = 'few'")).toHaveLength(
         2,
@@ -203,7 +209,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const schema = `s ${randomUUID()}`;
       const stores = await open({ schema, maxConnections: 1 });
       const writes = Array.from({ length: 20 }, async (_, index) =>
-        stores.runs.create(newRun(`r${index}`), startedEntry()),
+        stores.runs.create(createRunHeader(`r${index}`), createStartedEntry()),
       );
       await Promise.all([stores.close(), stores.close()]);
       expect(await Promise.all(writes)).toEqual(writes.map(() => true));
@@ -216,22 +222,24 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
 
   it('appends no entry if the record with it cannot be saved', async () => {
     const { runs } = await open();
-    await runs.create(newRun('r'), startedEntry());
+    await runs.create(createRunHeader('r'), createStartedEntry());
     // The column of the sequence number accepts only integers.
-    const saved = { record: record('r', { seq: 2.5 }), logs: [] };
-    await expect((async () => runs.append('r', [entry(2)], saved))()).rejects.toThrow('2.5');
-    expect(await runs.journal('r')).toEqual([startedEntry()]);
+    const projection = { record: createRunRecord('r', { seq: 2.5 }), logs: [] };
+    await expect((async () => runs.append('r', [createEntry(2)], projection))()).rejects.toThrow('2.5');
+    expect(await runs.journal('r')).toEqual([createStartedEntry()]);
   });
 
   it('makes large writes atomically, in one statement', async () => {
     const { runs } = await open();
-    await runs.create(newRun('r'), startedEntry());
-    const entries = Array.from({ length: 20_000 }, (_, index) => entry(index + 2));
+    await runs.create(createRunHeader('r'), createStartedEntry());
+    const entries = Array.from({ length: 20_000 }, (_, index) => createEntry(index + 2));
     await runs.append('r', entries);
-    await expect((async () => runs.append('r', [entry(20_002), entry(5)]))()).rejects.toThrow(/twice/);
+    await expect((async () => runs.append('r', [createEntry(20_002), createEntry(5)]))()).rejects.toThrow(
+      /twice/,
+    );
     expect(await runs.journal('r')).toHaveLength(20_001);
-    const logs = Array.from({ length: 5000 }, (_, index) => log('r', index));
-    await runs.saveRecord(record('r'), [...logs, log('r', 7, { tries: 3 })]);
+    const logs = Array.from({ length: 5000 }, (_, index) => createBlockLog('r', index));
+    await runs.saveRecord(createRunRecord('r'), [...logs, createBlockLog('r', 7, { tries: 3 })]);
     expect((await runs.logs('r'))[7]).toMatchObject({ tries: 3 });
   });
 });

@@ -14,7 +14,7 @@ export interface Child {
   values: Json[];
   /** Returns what the process has printed on stderr so far. */
   readStderr: () => string;
-  /** Resolves with all lines when the process has printed `count` lines. */
+  /** Resolves with all values when the process has printed `count` lines. */
   waitForLines(count: number): Promise<Json[]>;
   /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>;

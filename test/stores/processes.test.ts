@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { entry, newRun, startedEntry } from '../support/run-data.ts';
+import { createEntry, createRunHeader, createStartedEntry } from '../support/run-data.ts';
 import { isOwned } from '../../packages/engine/src/store/lock.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import { createDataFolder } from '../support/data-folder.ts';
@@ -71,13 +71,13 @@ describe('a data folder that several processes open', () => {
 
   it('keeps every committed entry and no partial append when a process is killed during a write', async () => {
     const data = createDataFolder();
-    for (const run of ['a', 'b', 'c']) {
-      const writer = startChild('write', data, run);
+    for (const runId of ['a', 'b', 'c']) {
+      const writer = startChild('write', data, runId);
       await writer.waitForLines(100);
       await writer.kill();
       const lastSeq = writer.values.at(-1) as number;
       const reader = openTestStores({ data, readOnly: true });
-      const seqs = (await reader.runs.journal(run)).map((storedEntry) => storedEntry.seq);
+      const seqs = (await reader.runs.journal(runId)).map((storedEntry) => storedEntry.seq);
       expect(seqs.length).toBeGreaterThanOrEqual(lastSeq);
       expect(seqs.length % 2).toBe(1);
       expect(seqs).toEqual(seqs.map((_, index) => index + 1));
@@ -112,17 +112,17 @@ describe('a data folder that several processes open', () => {
       expect(await limitedProcess.exitCode).toBe(0);
       const { runs } = openTestStores({ data });
       expect((await runs.journal('r')).length).toBe(committedSeq);
-      await runs.append('r', [entry((committedSeq as number) + 1)]);
+      await runs.append('r', [createEntry((committedSeq as number) + 1)]);
     },
   );
 
   it('shows each entry once and in order to two readers while another process writes', async () => {
     const data = createDataFolder();
     const { runs } = openTestStores({ data });
-    await runs.create(newRun('r'), startedEntry());
+    await runs.create(createRunHeader('r'), createStartedEntry());
     const readers = [startChild('read', data, '600'), startChild('read', data, '600')];
     await Promise.all(readers.map((reader) => reader.waitForLines(1)));
-    for (let seq = 2; seq <= 600; seq += 1) await runs.append('r', [entry(seq)]);
+    for (let seq = 2; seq <= 600; seq += 1) await runs.append('r', [createEntry(seq)]);
     for (const reader of readers) {
       expect(await reader.exitCode).toBe(0);
       expect(reader.values.flat()).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
@@ -133,7 +133,7 @@ describe('a data folder that several processes open', () => {
     const data = createDataFolder();
     const owner = startChild('serve', data);
     await owner.waitForLines(1);
-    const clients = ['r1', 'r2', 'r3'].map((run) => startChild('cancel', data, run));
+    const clients = ['r1', 'r2', 'r3'].map((runId) => startChild('cancel', data, runId));
     for (const client of clients) {
       expect(await client.waitForLines(1)).toEqual([{ status: 'done', value: { pid: owner.pid } }]);
       expect(await client.exitCode).toBe(0);

@@ -5,7 +5,7 @@ import { isOwned, isShared } from '../../packages/engine/src/store/lock.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 import { createDataFolder } from '../support/data-folder.ts';
-import { entry, newRun, startedEntry } from '../support/run-data.ts';
+import { createEntry, createRunHeader, createStartedEntry } from '../support/run-data.ts';
 import { startChild } from './process.ts';
 import { openTestStores } from './stores.ts';
 
@@ -97,10 +97,10 @@ describe('a data folder that several processes share', () => {
       openTestStores({ data, shared: true }),
       openTestStores({ data, shared: true }),
     ];
-    expect(await firstStores.runs.create(newRun('r'), startedEntry())).toBe(true);
-    expect(await secondStores.runs.create(newRun('r'), startedEntry())).toBe(false);
-    await secondStores.runs.append('r', [entry(2)]);
-    expect(await firstStores.runs.tail('r', 1)).toEqual([entry(2)]);
+    expect(await firstStores.runs.create(createRunHeader('r'), createStartedEntry())).toBe(true);
+    expect(await secondStores.runs.create(createRunHeader('r'), createStartedEntry())).toBe(false);
+    await secondStores.runs.append('r', [createEntry(2)]);
+    expect(await firstStores.runs.tail('r', 1)).toEqual([createEntry(2)]);
     const largeValueKey = await firstStores.values.put(JSON.stringify('x'.repeat(300_000)));
     expect(await secondStores.values.get(largeValueKey)).toHaveLength(300_002);
     for (const hash of ['p1', 'p2']) await firstStores.definitions.putPlan(hash, { hash });

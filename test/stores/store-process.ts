@@ -6,7 +6,13 @@ import { openPostgres } from '../../packages/engine/src/store/open-postgres.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { SharedStores } from '../../packages/engine/src/store/stores.ts';
 import { systemClock } from '../../packages/engine/src/clock.ts';
-import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
+import {
+  createEntry,
+  createBlockLog,
+  createRunHeader,
+  createRunRecord,
+  createStartedEntry,
+} from '../support/run-data.ts';
 
 const [command = '', data = '', argument = ''] = process.argv.slice(2);
 
@@ -25,9 +31,9 @@ const commands: { [name: string]: () => Promise<void> | void } = {
   /** Owns the folder and appends to run `argument` forever. Prints each number after its commit. */
   async write() {
     const { runs } = openStores({ data });
-    await runs.create(newRun(argument), startedEntry());
+    await runs.create(createRunHeader(argument), createStartedEntry());
     for (let seq = 2; ; seq += 1) {
-      await runs.append(argument, [entry(seq), entry((seq += 1))]);
+      await runs.append(argument, [createEntry(seq), createEntry((seq += 1))]);
       print(seq);
     }
   },
@@ -48,11 +54,11 @@ const commands: { [name: string]: () => Promise<void> | void } = {
         return { code, message };
       }
     };
-    await runs.create(newRun(argument), startedEntry());
+    await runs.create(createRunHeader(argument), createStartedEntry());
     let seq = 1;
     let result: Json = 'written';
     while (result === 'written') {
-      result = await tryWrite(() => runs.append(argument, [entry(seq + 1, 'x'.repeat(5000))]));
+      result = await tryWrite(() => runs.append(argument, [createEntry(seq + 1, 'x'.repeat(5000))]));
       if (result === 'written') seq += 1;
     }
     print(result);
@@ -86,15 +92,15 @@ const commands: { [name: string]: () => Promise<void> | void } = {
   async share() {
     const [schema = '', runId = '', count] = argument.split('|');
     const { runs, close } = await openShared(schema);
-    print(await runs.create(newRun(runId), startedEntry()));
+    print(await runs.create(createRunHeader(runId), createStartedEntry()));
     for (let seq = 2; seq <= Number(count); seq += 1) {
       await runs.upsert(
         runId,
         [seq - 1, seq, seq + 1]
-          .filter((position) => position > 1 && position <= Number(count))
-          .map((position) => entry(position)),
+          .filter((entrySeq) => entrySeq > 1 && entrySeq <= Number(count))
+          .map((entrySeq) => createEntry(entrySeq)),
       );
-      await runs.saveRecord(record(runId, { seq }), [log(runId, 1, { startedMs: seq })]);
+      await runs.saveRecord(createRunRecord(runId, { seq }), [createBlockLog(runId, 1, { startedMs: seq })]);
     }
     await close();
   },
@@ -104,9 +110,9 @@ const commands: { [name: string]: () => Promise<void> | void } = {
   async append() {
     const [schema = '', runId = ''] = argument.split('|');
     const { runs } = await openShared(schema);
-    await runs.create(newRun(runId), startedEntry());
+    await runs.create(createRunHeader(runId), createStartedEntry());
     for (let seq = 2; ; seq += 1) {
-      await runs.append(runId, [entry(seq), entry((seq += 1))]);
+      await runs.append(runId, [createEntry(seq), createEntry((seq += 1))]);
       print(seq);
     }
   },

@@ -19,14 +19,14 @@ describe.each(Object.entries(STORE_OPTION_FACTORIES))(
     });
 
     it('contains the text of a run that ends before the response begins', async () => {
-      const ended = Promise.withResolvers<void>();
+      const runEnd = Promise.withResolvers<void>();
       const engineOptions = { ...(await createStoreOptions()), blocks: [createTalkExecutor()] };
       const api = await createTestApi({ engineOptions });
       const { engine } = api;
-      const start = engine.start.bind(engine);
+      const startRun = engine.start.bind(engine);
       engine.start = async (...args) => {
-        const run = await start(...args);
-        await run.result().then(() => ended.resolve());
+        const run = await startRun(...args);
+        await run.result().then(() => runEnd.resolve());
         return run;
       };
       const id = await api.deploy(TALK_WORKFLOW);
@@ -34,7 +34,7 @@ describe.each(Object.entries(STORE_OPTION_FACTORIES))(
         headers: { 'X-Sim-Stream-Protocol': 'agent-events-v1' },
         body: { stream: true, selectedOutputs: ['T.content'] },
       });
-      await ended.promise;
+      await runEnd.promise;
       const events: unknown[] = [];
       for await (const event of readSseData(response)) events.push(event);
       expect(events.slice(0, WORDS.length)).toEqual(WORDS.map((chunk) => ({ chunk })));

@@ -42,19 +42,19 @@ export async function expectStreamed(api: TestApi, scriptedExecutor: ScriptedExe
   expect(await nextEvent()).toEqual({ chunk: 'Good ' });
   for (const text of [SECRET.slice(0, 7), SECRET.slice(7), '.'])
     firstCall.context.emit({ type: 'text', text });
-  firstCall.done({ content: `Good ${SECRET}.` });
+  firstCall.complete({ content: `Good ${SECRET}.` });
 
   const secondCall = await scriptedExecutor.nextCall('A.1');
   secondCall.context.emit({ type: 'text', text: 'Hm. ' });
   secondCall.context.emit({ type: 'tool', phase: 'start', id: '1', name: 'search' });
   secondCall.context.emit({ type: 'reset' });
   secondCall.context.emit({ type: 'text', text: 'Bye.' });
-  secondCall.done({ content: 'Bye.' });
+  secondCall.complete({ content: 'Bye.' });
 
   const laterEvents: unknown[] = [];
   for await (const event of events) laterEvents.push(event);
-  const text = laterEvents.flatMap((event) => (isChunk(event) ? [event.chunk] : []));
-  expect(text.join('')).toBe(`${REDACTED}.Hm. Good ${REDACTED}.Bye.`);
+  const chunks = laterEvents.flatMap((event) => (isChunk(event) ? [event.chunk] : []));
+  expect(chunks.join('')).toBe(`${REDACTED}.Hm. Good ${REDACTED}.Bye.`);
   expect(laterEvents.filter((event) => !isChunk(event))).toEqual([
     { event: 'tool', phase: 'start', id: '1', name: 'search' },
     { event: 'chunk_reset' },

@@ -6,7 +6,7 @@ import type { Call } from '../support/scripted-executor.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { STORE_OPTION_FACTORIES, openEngine, openReader } from './store-options.ts';
-import { expectRedacted, REDACTED, TEXT_PARTS, SECRET, SECRET_READER_WORKFLOW } from './secret.ts';
+import { expectRedacted, REDACTED, TEXT_CHUNKS, SECRET, SECRET_READER_WORKFLOW } from './secret.ts';
 import { collect, emissionsIn, summarize } from './talk.ts';
 
 const emit = ({ context }: Call, ...emissions: readonly BlockEmission[]): void => {
@@ -41,7 +41,7 @@ const INTERRUPTIONS: {
 const STORES = Object.entries(STORE_OPTION_FACTORIES);
 
 describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeName, createStoreOptions) => {
-  it('is redacted for every listener, for any division of the text into parts', async () => {
+  it('is redacted for every listener, however the text is split into chunks', async () => {
     const storeOptions = await createStoreOptions();
     const scriptedExecutor = new ScriptedExecutor();
     const engine = await openEngine({
@@ -52,8 +52,8 @@ describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeNa
     const run = await engine.start({ workflow: SECRET_READER_WORKFLOW }, {}, { runId: 'r' });
     const collectedEvents = collect(run.events());
     const call = await scriptedExecutor.nextCall('A');
-    emit(call, ...TEXT_PARTS.map(textEmission));
-    call.done();
+    emit(call, ...TEXT_CHUNKS.map(textEmission));
+    call.complete();
     expectRedacted(await collectedEvents);
     expectRedacted(await collect(engine.follow('r')));
     if (storeName !== 'memory') expectRedacted(await collect((await openReader(storeOptions)).follow('r')));
@@ -78,8 +78,8 @@ describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeNa
       emit(call, textEmission('say sesame'), { type: 'thinking', text: 'ses' });
       await end(call, run, clock);
       emit(call, textEmission(' too late'));
-      const handleEvents = (await collectedEvents).filter((event) => event.type !== 'block:started');
-      for (const events of [handleEvents, await collect(engine.follow('r'))]) {
+      const runHandleEvents = (await collectedEvents).filter((event) => event.type !== 'block:started');
+      for (const events of [runHandleEvents, await collect(engine.follow('r'))]) {
         expect(summarize(events).slice(-3)).toEqual(['A "say "', ...expected]);
         expect(emissionsIn(events).map(({ number }) => number)).toEqual([1]);
       }
@@ -96,8 +96,8 @@ describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeNa
           types: ['work'],
           class: 'pause',
           execute: (context) => {
-            for (const part of ['say ', SECRET.slice(0, 6), SECRET.slice(6), '; sesa'])
-              context.emit(textEmission(part));
+            for (const chunk of ['say ', SECRET.slice(0, 6), SECRET.slice(6), '; sesa'])
+              context.emit(textEmission(chunk));
             return pauseResult;
           },
           resume: () => ({}),

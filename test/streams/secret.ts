@@ -12,15 +12,15 @@ export const SECRET_READER_WORKFLOW = workflow([block('A', 'work', { key: '{{KEY
 const BASE64 = Buffer.from(SECRET).toString('base64');
 
 /**
- * Parts of a text that contains the secret unencoded, URL-encoded and in Base64, and that ends with the beginning of
+ * Chunks of a text that contains the secret unencoded, URL-encoded and in Base64, and that ends with the beginning of
  * the secret.
  */
-export const TEXT_PARTS = [
+export const TEXT_CHUNKS = [
   ...['say ses', 'ame_open', '+wid", ', 'sesame_ope', 'n%2Bw', 'id%22 and '],
   ...[BASE64.slice(0, 9), BASE64.slice(9), '; sesa'],
 ];
 
-/** Expects the redacted events of a run whose block A emitted the parts and completed. */
+/** Expects the redacted events of a run whose block A emitted the chunks and completed. */
 export function expectRedacted(events: readonly RunEvent[]): void {
   const emissions = emissionsIn(events);
   expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));

@@ -60,9 +60,9 @@ describe.each(sampledStores)('emissions of blocks, with an engine on %s', (store
     const secondListenerEvents = collect(run.events());
     call.context.emit({ type: 'thinking', text: 'hm' });
     call.context.emit({ type: 'text', text: 'late' });
-    call.done();
+    call.complete();
     seenEvents.push(...(await collect({ [Symbol.asyncIterator]: () => firstListener })));
-    const blockEvents = [
+    const expectedSummaries = [
       ...EVENT_SUMMARIES.slice(0, 3),
       'A started',
       'A "early "',
@@ -70,7 +70,7 @@ describe.each(sampledStores)('emissions of blocks, with an engine on %s', (store
       'A "late"',
       'A completed',
     ];
-    expect(summarize(seenEvents)).toEqual([...blockEvents, 'run ended']);
+    expect(summarize(seenEvents)).toEqual([...expectedSummaries, 'run ended']);
     expect(await secondListenerEvents).toEqual(seenEvents);
   });
 
@@ -82,17 +82,20 @@ describe.each(sampledStores)('emissions of blocks, with an engine on %s', (store
     );
     const run = await engine.start({ workflow: pausingWorkflow });
     await run.result();
-    const events = summarize(await collect(run.events()));
-    const beforePause = [...EVENT_SUMMARIES.slice(0, 9), 'H started', 'H paused', 'run paused'];
-    expect(events).toEqual(beforePause);
+    const summaries = summarize(await collect(run.events()));
+    const summariesBeforePause = [...EVENT_SUMMARIES.slice(0, 9), 'H started', 'H paused', 'run paused'];
+    expect(summaries).toEqual(summariesBeforePause);
     // A new handle has only later events.
     const laterEvents = (await engine.attach(run.runId)).events();
     await engine.resume(run.runId);
-    const afterPause = ['H completed', ...EVENT_SUMMARIES.slice(9)];
+    const summariesAfterPause = ['H completed', ...EVENT_SUMMARIES.slice(9)];
     expect(summarize(await collect(laterEvents)).filter((event) => event !== 'run paused')).toEqual(
-      afterPause,
+      summariesAfterPause,
     );
-    expect(summarize(await collect(run.events()))).toEqual([...beforePause.slice(0, -1), ...afterPause]);
+    expect(summarize(await collect(run.events()))).toEqual([
+      ...summariesBeforePause.slice(0, -1),
+      ...summariesAfterPause,
+    ]);
   });
 
   it('of a failed attempt are discarded before the next attempt', async () => {
@@ -141,7 +144,7 @@ describe.each(sampledStores)('emissions of blocks, with an engine on %s', (store
       call.context.emit({ type: 'thinking', text: 'hm' });
       call.context.emit({ type: 'text', text: 'late' });
       await readUntil('A "late"');
-      call.done();
+      call.complete();
       await readUntil('run ended');
       expect(summaries.slice(-6)).toEqual([
         'A started',
@@ -191,7 +194,7 @@ describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
       call.context.emit({ type: 'text', text: '.' });
       done = await Promise.race([firstEvent.then(() => true), waitShortly().then(() => false)]);
     }
-    call.done();
+    call.complete();
     const laterEvents = [
       (await firstEvent).value as RunEvent,
       ...(await collect({ [Symbol.asyncIterator]: () => events })),

@@ -113,15 +113,15 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     return page;
   }
 
-  /** Returns a screenshot of a part of the page as soon as two successive screenshots are equal. */
-  async function takeScreenshot(part: Locator): Promise<Buffer> {
-    await part.waitFor();
-    await expect.poll(() => part.page().locator('.loading').count()).toBe(0);
-    let lastScreenshot = await part.screenshot({ animations: 'disabled' });
+  /** Returns a screenshot of an element of the page as soon as two successive screenshots are equal. */
+  async function takeScreenshot(locator: Locator): Promise<Buffer> {
+    await locator.waitFor();
+    await expect.poll(() => locator.page().locator('.loading').count()).toBe(0);
+    let lastScreenshot = await locator.screenshot({ animations: 'disabled' });
     await expect
       .poll(async () => {
         const previousScreenshot = lastScreenshot;
-        lastScreenshot = await part.screenshot({ animations: 'disabled' });
+        lastScreenshot = await locator.screenshot({ animations: 'disabled' });
         return lastScreenshot.equals(previousScreenshot);
       })
       .toBe(true);
@@ -129,19 +129,22 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
   }
 
   for (const { name, path, colours, locate } of COMPONENTS)
-    for (const colour of colours)
-      it(`look the same as their baseline: ${name}, ${colour}`, async ({ skip }) => {
+    for (const colourScheme of colours)
+      it(`look the same as their baseline: ${name}, ${colourScheme}`, async ({ skip }) => {
         skip(skipReason !== undefined, skipReason);
-        const page = await openPage({ path, colours: colour });
+        const page = await openPage({ path, colours: colourScheme });
         onTestFinished(() => page.context().close());
-        const current = await takeScreenshot(locate(page));
-        const file = join(FOLDER, `${name}-${colour}.png`);
-        if (isUpdating) writeFileSync(file, compress(current));
+        const currentScreenshot = await takeScreenshot(locate(page));
+        const file = join(FOLDER, `${name}-${colourScheme}.png`);
+        if (isUpdating) writeFileSync(file, compress(currentScreenshot));
         expect(existsSync(file), `${file} does not exist`).toBe(true);
-        const difference = countDifferingPixels(readFileSync(file), current) ?? Infinity;
+        const difference = countDifferingPixels(readFileSync(file), currentScreenshot) ?? Infinity;
         if (difference <= TOLERANCE) return;
-        const currentFile = join(mkdtempSync(join(tmpdir(), 'heddle-baseline-')), `${name}-${colour}.png`);
-        writeFileSync(currentFile, current);
+        const currentFile = join(
+          mkdtempSync(join(tmpdir(), 'heddle-baseline-')),
+          `${name}-${colourScheme}.png`,
+        );
+        writeFileSync(currentFile, currentScreenshot);
         expect.fail(`${difference} pixels differ from ${file}. The current image is ${currentFile}.`);
       });
 
@@ -149,13 +152,13 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     const page = await openPage({ path: '/runs', colours: 'light' });
     onTestFinished(() => page.context().close());
     const table = page.getByRole('table', { name: 'Runs' });
-    const original = await takeScreenshot(table);
-    expect(countDifferingPixels(original, await takeScreenshot(table))).toBe(0);
+    const originalScreenshot = await takeScreenshot(table);
+    expect(countDifferingPixels(originalScreenshot, await takeScreenshot(table))).toBe(0);
     const mark = page.locator('.status[data-status=completed]');
     await mark.evaluate((node) => node.setAttribute('data-status', 'cancelled'));
-    expect(countDifferingPixels(original, await takeScreenshot(table))).toBeGreaterThan(TOLERANCE);
+    expect(countDifferingPixels(originalScreenshot, await takeScreenshot(table))).toBeGreaterThan(TOLERANCE);
     await page.setViewportSize({ width: 900, height: 560 });
-    expect(countDifferingPixels(original, await takeScreenshot(table))).toBeUndefined();
+    expect(countDifferingPixels(originalScreenshot, await takeScreenshot(table))).toBeUndefined();
   });
 
   it('send only requests that have a fixed response, and have no errors', () => {

@@ -39,22 +39,22 @@ describe('the tree of folders', () => {
     const rows = toFolderRows(FOLDERS, new Set(['/A']));
     const names = rows.map(({ name }) => name);
     expect(names).toEqual(['All workflows', 'Without a folder', 'A', 'B', 'D', 'Z z']);
-    const moveAfter = (name: string, key: string): TreeKeyAction | string | undefined => {
-      const move = keyActionOf(key, names.indexOf(name), rows);
-      return move && 'targetIndex' in move ? names[move.targetIndex] : move;
+    const pressKeyAt = (name: string, key: string): TreeKeyAction | string | undefined => {
+      const action = keyActionOf(key, names.indexOf(name), rows);
+      return action && 'targetIndex' in action ? names[action.targetIndex] : action;
     };
-    expect(moveAfter('All workflows', 'ArrowUp')).toBeUndefined();
-    expect(moveAfter('All workflows', 'ArrowRight')).toBeUndefined();
-    expect(moveAfter('All workflows', 'ArrowLeft')).toBeUndefined();
-    expect(moveAfter('All workflows', 'ArrowDown')).toBe('Without a folder');
-    expect(moveAfter('A', 'ArrowRight')).toBe('B');
-    expect(moveAfter('A', 'ArrowLeft')).toEqual({ isOpen: false });
-    expect(moveAfter('B', 'ArrowRight')).toEqual({ isOpen: true });
-    expect(moveAfter('D', 'ArrowLeft')).toBe('A');
-    expect(moveAfter('D', 'Home')).toBe('All workflows');
-    expect(moveAfter('A', 'End')).toBe('Z z');
-    expect(moveAfter('Z z', 'ArrowDown')).toBeUndefined();
-    expect(moveAfter('A', 'x')).toBeUndefined();
+    expect(pressKeyAt('All workflows', 'ArrowUp')).toBeUndefined();
+    expect(pressKeyAt('All workflows', 'ArrowRight')).toBeUndefined();
+    expect(pressKeyAt('All workflows', 'ArrowLeft')).toBeUndefined();
+    expect(pressKeyAt('All workflows', 'ArrowDown')).toBe('Without a folder');
+    expect(pressKeyAt('A', 'ArrowRight')).toBe('B');
+    expect(pressKeyAt('A', 'ArrowLeft')).toEqual({ isOpen: false });
+    expect(pressKeyAt('B', 'ArrowRight')).toEqual({ isOpen: true });
+    expect(pressKeyAt('D', 'ArrowLeft')).toBe('A');
+    expect(pressKeyAt('D', 'Home')).toBe('All workflows');
+    expect(pressKeyAt('A', 'End')).toBe('Z z');
+    expect(pressKeyAt('Z z', 'ArrowDown')).toBeUndefined();
+    expect(pressKeyAt('A', 'x')).toBeUndefined();
   });
 
   it('encodes names like the API', () => {

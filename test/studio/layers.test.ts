@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layersOf, boxesOverlap, partInView } from '../../packages/studio/web/graph/layers.ts';
+import { layersOf, boxesOverlap, boxToMount } from '../../packages/studio/web/graph/layers.ts';
 import type { View } from '../../packages/studio/web/graph/layers.ts';
 import type { Box } from '../../packages/studio/web/graph/layout.ts';
 
@@ -22,7 +22,7 @@ describe('the part of a graph whose blocks are mounted', () => {
     fc.assert(
       fc.property(offsets, offsets, zooms, (x, y, zoom) => {
         const view = viewAt(x, y, zoom);
-        const [part, visiblePart] = [partInView(view), visiblePartOf(view)];
+        const [part, visiblePart] = [boxToMount(view), visiblePartOf(view)];
         const tolerance = 1e-6 * (1 + Math.abs(visiblePart.x) + Math.abs(visiblePart.y));
         expect(part.x).toBeLessThanOrEqual(visiblePart.x + tolerance);
         expect(part.y).toBeLessThanOrEqual(visiblePart.y + tolerance);
@@ -37,7 +37,7 @@ describe('the part of a graph whose blocks are mounted', () => {
 
   it('changes in few frames while the view moves', () => {
     const parts = Array.from({ length: 120 }, (_, move) =>
-      JSON.stringify(partInView(viewAt(-3 * move, 0, 1))),
+      JSON.stringify(boxToMount(viewAt(-3 * move, 0, 1))),
     );
     const changes = parts.filter((part, move) => move > 0 && part !== parts[move - 1]);
     expect(changes.length).toBeGreaterThan(2);

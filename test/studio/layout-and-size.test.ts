@@ -48,7 +48,10 @@ describe('the files that a browser loads', () => {
     const files = [chunk.file, ...(chunk.css ?? [])].filter((file) => !countedNames.has(file));
     for (const file of files) countedNames.add(file);
     const bytes = files.reduce((sum, file) => sum + gzipSync(readFileSync(new URL(file, folder))).length, 0);
-    return (chunk.imports ?? []).reduce((sum, imported) => sum + bytesOf(imported, countedNames), bytes);
+    return (chunk.imports ?? []).reduce(
+      (sum, importedName) => sum + bytesOf(importedName, countedNames),
+      bytes,
+    );
   }
 
   it('are at most 250 KB for the shell, and 350 KB with the graph', () => {

@@ -83,7 +83,11 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
       const port = await findFreePort();
       const store = await openServiceStore();
       const { sessions, keys } = store;
-      const rules = { hosts: new Set([`127.0.0.1:${port}`]), cookie: 'heddle_session', basePath: BASE_PATH };
+      const rules = {
+        hosts: new Set([`127.0.0.1:${port}`]),
+        cookieName: 'heddle_session',
+        basePath: BASE_PATH,
+      };
       const authenticator = combineAuthenticators(
         keyAuthenticator(keys),
         sessionAuthenticator(sessions, rules),
@@ -106,14 +110,14 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
       await call('POST', `/api/v2/workflows/${id}/deploy`, {});
       const { runId } = await call('POST', `/api/v2/workflows/${id}/execute`, { async: true });
 
-      const draft = await request('GET', `/api/v2/workflows/${id}/state`);
-      expect(draft.headers.get('content-encoding')).toBe('gzip');
-      await draft.json();
+      const draftResponse = await request('GET', `/api/v2/workflows/${id}/state`);
+      expect(draftResponse.headers.get('content-encoding')).toBe('gzip');
+      await draftResponse.json();
 
-      const stream = await request('GET', `/api/v2/logs/${runId}/events`);
-      expect(stream.headers.get('server')).toContain('nginx');
-      expect(stream.headers.get('content-encoding')).toBeNull();
-      const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+      const streamResponse = await request('GET', `/api/v2/logs/${runId}/events`);
+      expect(streamResponse.headers.get('server')).toContain('nginx');
+      expect(streamResponse.headers.get('content-encoding')).toBeNull();
+      const reader = (streamResponse.body as ReadableStream<Uint8Array>).getReader();
       const readChunk = async () => new TextDecoder().decode((await reader.read()).value);
       expect(await readChunk()).toContain('data: {');
       // An iteration takes a second. A buffer of 4 KB would collect many iterations.

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { toCurlCommand, toTestCode } from '../../packages/studio/web/run/copy-text.ts';
-import { callsOf, decisionsOf, fieldsOfCall } from '../../packages/studio/web/run/pause-calls.ts';
+import { callsOf, answerOfDecisions, fieldsOfCall } from '../../packages/studio/web/run/pause-calls.ts';
 import { fieldsOf } from '../../packages/studio/web/run/pause-fields.ts';
 import { editsOf, topLevelBlockOf, editTargetsOf } from '../../packages/studio/web/run/rerun-edits.ts';
 import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
@@ -78,11 +78,11 @@ describe('calls that wait for a decision', () => {
   });
 
   it('each need one decision', () => {
-    expect(() => decisionsOf([TOOL_CALL], {})).toThrow('Select a decision for send_mail.');
-    expect(decisionsOf([TOOL_CALL], { '1.2': { kind: 'deny', reason: 'no' } })).toEqual({
+    expect(() => answerOfDecisions([TOOL_CALL], {})).toThrow('Select a decision for send_mail.');
+    expect(answerOfDecisions([TOOL_CALL], { '1.2': { kind: 'deny', reason: 'no' } })).toEqual({
       decisions: { '1.2': { decision: 'deny', reason: 'no' } },
     });
-    expect(() => decisionsOf([TOOL_CALL], { '1.2': { kind: 'edit', values: { lines: '{' } } })).toThrow(
+    expect(() => answerOfDecisions([TOOL_CALL], { '1.2': { kind: 'edit', values: { lines: '{' } } })).toThrow(
       'lines',
     );
   });

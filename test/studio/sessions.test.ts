@@ -14,7 +14,7 @@ const PAGE_HEADERS = { Host: HOST, 'X-Heddle-Studio': '1', 'Sec-Fetch-Site': 'sa
 
 async function setUp() {
   const store = await openServiceStore();
-  const rules = { hosts: new Set([HOST]), cookie: 'session' };
+  const rules = { hosts: new Set([HOST]), cookieName: 'session' };
   const authenticator = combineAuthenticators(
     keyAuthenticator(store.keys),
     sessionAuthenticator(store.sessions, rules),
@@ -138,7 +138,7 @@ describe('the pages of the Studio', () => {
 
   it('stay within their budgets: 250 KB for the lists, 350 KB with the graph', async () => {
     const sizes = new Map<string, Promise<number>>();
-    const bytesOf = async (path: string): Promise<number> => {
+    const fetchSize = async (path: string): Promise<number> => {
       const request = new Request(`http://${HOST}/internal/heddle/${path}`, {
         headers: { 'Accept-Encoding': 'gzip' },
       });
@@ -148,7 +148,7 @@ describe('the pages of the Studio', () => {
     };
     const html = await (await get('/internal/heddle/'))!.text();
     const shellFiles = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path = '']) => path);
-    for (const path of shellFiles) sizes.set(path, bytesOf(path));
+    for (const path of shellFiles) sizes.set(path, fetchSize(path));
     const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
     const shellBytes = total(await Promise.all(sizes.values()));
     const mainScript = shellFiles.find((path) => /index-.*\.js$/.test(path)) ?? '';
@@ -159,7 +159,7 @@ describe('the pages of the Studio', () => {
       ),
     );
     expect(graphFiles.size).toBeGreaterThan(0);
-    const graphBytes = total(await Promise.all([...graphFiles].map((path) => bytesOf(path))));
+    const graphBytes = total(await Promise.all([...graphFiles].map((path) => fetchSize(path))));
     expect(shellBytes).toBeLessThan(250 * 1024);
     expect(shellBytes + graphBytes).toBeLessThan(350 * 1024);
   });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { startBrowser } from '../support/browser.ts';
 import { draftOf } from '../support/draft.ts';
 import { createDataFolder } from '../support/data-folder.ts';
-import { startServe } from '../support/heddle.ts';
+import { startHeddleServe } from '../support/heddle.ts';
 
 /** A real server, a browser that has signed in, and API calls with a key. */
 export interface Studio {
@@ -59,7 +59,7 @@ export function startStudio({
   beforeAll(async () => {
     const registerCleanup: RegisterCleanup = (cleanup) => void cleanups.push(cleanup);
     const args = [...(await getServeArgs(registerCleanup)), ...(await getExtraArgs(registerCleanup))];
-    const server = await startServe(args, { registerCleanup, env: SECRETS });
+    const server = await startHeddleServe(args, { registerCleanup, env: SECRETS });
     const { url, key, workspaceId } = server;
     const { studio: signInUrl = '' } = server as { studio?: string };
     Object.assign(studio, { url, key, workspaceId, signInUrl });

@@ -6,7 +6,7 @@ import { chromiumTool } from '../support/browser.ts';
 import type { GetServeArgs } from './setup.ts';
 
 /** Options of `heddle serve` for each store. test/temporal/studio.test.ts runs the same tests on Temporal. */
-const STORES: readonly (readonly [name: string, store: GetServeArgs])[] = [
+const STORES: readonly (readonly [name: string, getServeArgs: GetServeArgs])[] = [
   ['SQLite', (registerCleanup) => Promise.resolve(['--data', createDataFolder(registerCleanup)])],
   ...(hasPostgres
     ? [['PostgreSQL', async () => ['--postgres', await createPostgresDatabase()]] as const]

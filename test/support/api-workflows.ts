@@ -13,7 +13,7 @@ export const GREETING_WORKFLOW = workflow(
 );
 
 /** A workflow that waits until a person approves or rejects. */
-export const APPROVAL = workflow(
+export const APPROVAL_WORKFLOW = workflow(
   [
     block('Ask', 'human_in_the_loop', {
       inputFormat: [{ id: 'ok', name: 'ok', type: 'boolean', required: true }],

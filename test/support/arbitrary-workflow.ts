@@ -116,11 +116,14 @@ export const arbitraryFile: fc.Arbitrary<{ state: JsonObject }> = fc
       { maxLength: 16 },
     ),
     variables: fc.dictionary(fc.constantFrom('v', 'w'), variable, { noNullPrototype: true }),
-    lists: fc.dictionary(fc.constantFrom('L', 'P', 'a'), fc.array(fc.constantFrom(...IDS), { maxLength: 3 })),
+    loopNodes: fc.dictionary(
+      fc.constantFrom('L', 'P', 'a'),
+      fc.array(fc.constantFrom(...IDS), { maxLength: 3 }),
+    ),
   })
-  .map(({ blocks, edges, variables, lists }) => {
+  .map(({ blocks, edges, variables, loopNodes }) => {
     const fields = { inputFormat: [{ id: '1', name: 'x', type: 'string' }] };
-    const loops = Object.entries(lists).map(([id, nodes]): [string, Json] => [
+    const loops = Object.entries(loopNodes).map(([id, nodes]): [string, Json] => [
       id,
       { id, nodes, iterations: 2 },
     ]);

@@ -56,7 +56,7 @@ export function templateContextOf(fixture: BlockFixture): TemplateContext {
   return {
     names: buildNames([...blocks, self], fixture.variables ?? []),
     reader: 'self',
-    fieldPosition: 'inside',
+    fieldPosition: 'ordinary',
   };
 }
 
@@ -159,7 +159,7 @@ export function contextOf(fixture: BlockFixture): EngineContext {
       rateLimiter: {
         take: missingService('the rate limiter'),
         correctTokens: missingService('the rate limiter'),
-        blockKey: missingService('the rate limiter'),
+        pauseKey: missingService('the rate limiter'),
       },
       connection: missingService('connections'),
       withoutSlot: (wait) => wait(),

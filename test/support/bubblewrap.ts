@@ -14,7 +14,7 @@ import { libraryFoldersOf, resolveTool, type FoundTool } from '../tools/fetch.ts
 import { isReadableByOthers } from './other-users.ts';
 
 /** Copies a fetched tree to `destination`, and adds a script `bwrap` that sets LD_LIBRARY_PATH for the tree. */
-function copyTo(destination: string, path: string, tree: string): void {
+function copyTree(destination: string, path: string, tree: string): void {
   const scratchFolder = mkdtempSync(`${destination}.`);
   try {
     chmodSync(scratchFolder, 0o755);
@@ -42,7 +42,7 @@ function copyTo(destination: string, path: string, tree: string): void {
 function ensureReadableCopy({ path, tree }: FoundTool & { tree: string }): string {
   const user = process.getuid?.() ?? 0;
   const destination = join(tmpdir(), `heddle-bubblewrap-${user}-${Math.trunc(statSync(path).ctimeMs)}`);
-  if (!existsSync(destination)) copyTo(destination, path, tree);
+  if (!existsSync(destination)) copyTree(destination, path, tree);
   if (statSync(destination).uid !== user)
     throw new Error(`${destination} belongs to another user; remove it.`);
   return join(destination, 'bwrap');

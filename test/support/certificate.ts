@@ -5,8 +5,8 @@ import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto';
 function encodeDer(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   const size = body.length;
-  const length = size < 128 ? [size] : size < 256 ? [0x81, size] : [0x82, size >> 8, size & 255];
-  return Buffer.concat([Buffer.from([tag, ...length]), body]);
+  const lengthBytes = size < 128 ? [size] : size < 256 ? [0x81, size] : [0x82, size >> 8, size & 255];
+  return Buffer.concat([Buffer.from([tag, ...lengthBytes]), body]);
 }
 
 const sequence = (...parts: readonly Uint8Array[]): Buffer => encodeDer(0x30, ...parts);
@@ -32,7 +32,7 @@ interface Issuer {
 
 /** Returns a self-signed certificate for 127.0.0.1 (X.509, RFC 5280). */
 export function createSelfSignedCertificate(): Certificate {
-  return issueCertificate('heddle tests', LOOPBACK_ADDRESS);
+  return issueCertificate('heddle tests', LOOPBACK_EXTENSION);
 }
 
 /** Returns the certificate of a new certificate authority, and a certificate for 127.0.0.1 that it has signed. */
@@ -46,12 +46,12 @@ export function createAuthority(): { ca: string; certificate: Certificate } {
   const { cert: ca } = issueCertificate(name, constraints, { keys });
   return {
     ca,
-    certificate: issueCertificate('heddle tests', LOOPBACK_ADDRESS, { issuer: { name, ...keys } }),
+    certificate: issueCertificate('heddle tests', LOOPBACK_EXTENSION, { issuer: { name, ...keys } }),
   };
 }
 
 /** The extension for certificates of 127.0.0.1. */
-const LOOPBACK_ADDRESS = sequence(
+const LOOPBACK_EXTENSION = sequence(
   oid(ALTERNATIVE_NAMES),
   encodeDer(0x04, sequence(encodeDer(0x87, Buffer.from([127, 0, 0, 1])))),
 );

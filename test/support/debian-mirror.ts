@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
-import { tar, type TarEntry } from './tarball.ts';
+import { createTar, type TarEntry } from './tarball.ts';
 
 /** A package of a mirror. `fields` are its fields in the index, such as `Depends` and `Conflicts`. */
 export interface FixtureDeb {
@@ -19,13 +19,13 @@ export interface FixtureDeb {
 export interface DebianMirror {
   readonly url: string;
   /** The paths of the requests so far. */
-  readonly requests: readonly string[];
+  readonly requestPaths: readonly string[];
   /** Responses by path: a body, or a status. Tests may change them. */
   readonly routes: Map<string, Buffer | number>;
 }
 
 /** Returns a member of an `ar` archive, the format of a .deb. */
-function member(name: string, bytes: Buffer): Buffer {
+function createArMember(name: string, bytes: Buffer): Buffer {
   const header = [name.padEnd(16), '0'.padEnd(12), '0'.padEnd(6), '0'.padEnd(6), '100644'.padEnd(8)].join('');
   const padding = bytes.length % 2 === 0 ? '' : '\n';
   return Buffer.concat([
@@ -37,14 +37,14 @@ function member(name: string, bytes: Buffer): Buffer {
 
 /** Returns the bytes of a .deb. */
 export function debOf({ files = [], compression = 'gz' }: Omit<FixtureDeb, 'name'>): Buffer {
-  const bytes = tar(files);
+  const bytes = createTar(files);
   const data =
     compression === 'gz' ? gzipSync(bytes) : compression === 'zst' ? zstdCompressSync(bytes) : bytes;
   const extension = compression === '' ? '' : `.${compression}`;
   return Buffer.concat([
     Buffer.from('!<arch>\n'),
-    member('debian-binary', Buffer.from('2.0\n')),
-    member(`data.tar${extension}`, data),
+    createArMember('debian-binary', Buffer.from('2.0\n')),
+    createArMember(`data.tar${extension}`, data),
   ]);
 }
 
@@ -87,15 +87,15 @@ export async function openTestDebianMirror(
   const release = `Suite: stable\nSHA256:\n ${sha256(index)} ${index.length} ${indexPath}\n`;
   routes.set('/dists/stable/Release', Buffer.from(release));
   for (const [path, body] of Object.entries(responses)) routes.set(path, body);
-  const requests: string[] = [];
+  const requestPaths: string[] = [];
   const server = createServer((request, response) => {
     const path = decodeURI(request.url ?? '');
-    requests.push(path);
+    requestPaths.push(path);
     const route = routes.get(request.url ?? '') ?? routes.get(path) ?? 404;
     if (typeof route === 'number') response.writeHead(route).end();
     else response.end(route);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, routes };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requestPaths, routes };
 }

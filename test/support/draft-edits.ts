@@ -45,9 +45,9 @@ export const NESTED_GRAPH = graphOf(
 
 /** Applies a batch of operations. New ids are `new-1`, `new-2` …. `options` are further fields of the batch. */
 export function edit(graph: DraftGraph, operations: Json[], options: JsonObject = {}) {
-  let next = 0;
-  const newId = (): string => `new-${(next += 1)}`;
-  return applyOperations(graph, operationsBody.parse({ operations, ...options }), { types, newId });
+  let idCount = 0;
+  const createId = (): string => `new-${(idCount += 1)}`;
+  return applyOperations(graph, operationsBody.parse({ operations, ...options }), { types, createId });
 }
 
 /** Returns the types of the skipped operations. */
@@ -57,12 +57,12 @@ export const edgeTextsOf = (outcome: ReturnType<typeof edit>) =>
   outcome.graph.edges.map(
     ({ source, target, sourceHandle }) => `${source as string}.${sourceHandle as string} ${target as string}`,
   );
-export const addOperation = (block_id: string, params: JsonObject): JsonObject => ({
+export const createAddOperation = (block_id: string, params: JsonObject): JsonObject => ({
   operation_type: 'add',
   block_id,
   params,
 });
-export const editOperation = (block_id: string, params: JsonObject): JsonObject => ({
+export const createEditOperation = (block_id: string, params: JsonObject): JsonObject => ({
   operation_type: 'edit',
   block_id,
   params,

@@ -8,16 +8,17 @@ export function draftOf(definition: Json): JsonObject {
   const ids = new Map(Object.keys(copy.blocks).map((id) => [id, `${id}-${suffix}`]));
   const blockEntries = Object.entries(copy.blocks).map(([id, block]): [string, Json] => {
     const { data, ...properties } = block as { data?: JsonObject };
-    const parent = data?.['parentId'];
+    const parentId = data?.['parentId'];
     const newId = ids.get(id) ?? id;
-    const newData = typeof parent === 'string' ? { ...data, parentId: ids.get(parent) ?? parent } : data;
+    const newData =
+      typeof parentId === 'string' ? { ...data, parentId: ids.get(parentId) ?? parentId } : data;
     return [newId, { ...properties, id: newId, ...(newData && { data: newData }) } as Json];
   });
-  const copyEdge = (each: JsonObject): JsonObject => ({
-    ...each,
+  const copyEdge = (edge: JsonObject): JsonObject => ({
+    ...edge,
     id: crypto.randomUUID(),
-    source: ids.get(each['source'] as string) ?? '',
-    target: ids.get(each['target'] as string) ?? '',
+    source: ids.get(edge['source'] as string) ?? '',
+    target: ids.get(edge['target'] as string) ?? '',
   });
   return { blocks: Object.fromEntries(blockEntries), edges: copy.edges.map(copyEdge), variables };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { zip, type ZipEntry } from './python/zip.ts';
+import { createZip, type ZipEntry } from './python/zip.ts';
 
 /** A module of a proxy. */
 export interface FixtureModule {
@@ -18,7 +18,7 @@ export interface FixtureModule {
 export interface GoProxy {
   readonly url: string;
   /** The paths of the requests so far. */
-  readonly requests: string[];
+  readonly requestPaths: string[];
   /** Received authorization headers. */
   readonly authorizationHeaders: Set<string>;
   /** Called before the proxy responds to a request. If it returns true, it has sent the response itself. */
@@ -71,18 +71,18 @@ export async function openTestGoProxy(modules: readonly FixtureModule[]): Promis
       path: `${path}@${version}/${name}`,
       content,
     }));
-    routes.set(`${versionPath}.zip`, zip([...moduleFiles, ...entries]));
+    routes.set(`${versionPath}.zip`, createZip([...moduleFiles, ...entries]));
     routes.set(`${versionPath}.mod`, files['go.mod'] ?? '');
     routes.set(`${versionPath}.info`, JSON.stringify({ Version: version, Time: '2026-01-01T00:00:00Z' }));
   }
   const state: Omit<GoProxy, 'url'> = {
-    requests: [],
+    requestPaths: [],
     authorizationHeaders: new Set(),
     intercept: () => false,
   };
   const server = createServer((request, response) => {
     const { url = '', headers } = request;
-    state.requests.push(url);
+    state.requestPaths.push(url);
     if (headers.authorization !== undefined) state.authorizationHeaders.add(headers.authorization);
     if (proxy.intercept(request, response)) return;
     const body = routes.get(url);

@@ -56,9 +56,9 @@ export function parallel(body: Region, settings: Partial<Subflow> = {}): NodeSet
  * Returns the address of `name`: `L/0/x` is node x in iteration 0 of L, `L/0` is this iteration, and the empty string
  * is the run.
  */
-export function addressOf(top: Region, name: string): number[] {
+export function addressOf(topRegion: Region, name: string): number[] {
   const address: number[] = [];
-  let region = top;
+  let region = topRegion;
   for (const [depth, part] of name === '' ? [] : name.split('/').entries()) {
     if (depth % 2 === 1) address.push(Number(part));
     else {
@@ -72,8 +72,8 @@ export function addressOf(top: Region, name: string): number[] {
 }
 
 /** Returns the name of `address`, in the form that `addressOf` takes. */
-export function nameOf(top: Region, address: readonly number[]): string {
-  let region = top;
+export function nameOf(topRegion: Region, address: readonly number[]): string {
+  let region = topRegion;
   const name = address.map((part, depth) => {
     if (depth % 2 === 1) return part;
     const node = region.nodes[part] as Node;

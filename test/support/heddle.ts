@@ -103,7 +103,7 @@ export interface RunningServer {
 }
 
 /** Starts `heddle serve` on a free port. Resolves when it accepts requests. */
-export async function startServe(
+export async function startHeddleServe(
   args: readonly string[],
   options: HeddleOptions = {},
 ): Promise<RunningServer> {

@@ -12,7 +12,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 export interface SimulatedHook {
   provider: 'github' | 'linear' | 'stripe' | 'telegram';
   /** The repository, team, account or bot. */
-  owner: string;
+  resource: string;
   id: string;
   url: string;
   secret: string;
@@ -35,7 +35,7 @@ interface ProviderResponse {
   /** A response that never ends. `silent` sends nothing, `slow` single bytes, and `fast` many bytes at a time. */
   unfinished?: 'silent' | 'slow' | 'fast';
   /** The provider executes the request before it sends this response. */
-  isExecuted?: true;
+  executesRequest?: true;
 }
 
 /** Simulated webhook APIs of GitHub, Linear, Stripe and Telegram, according to their public documentation. */
@@ -50,15 +50,15 @@ export interface HookProviders {
   close(): Promise<void>;
 }
 
-/** Credentials of the providers. The `…Weak` credentials may not manage webhooks. `revoked` is not accepted. */
+/** Credentials of the providers. The `…ReadOnly` credentials may not manage webhooks. `revoked` is not accepted. */
 export const HOOK_CREDENTIALS = {
   github: 'ghp_admin0123',
   github2: 'ghp_admin4567',
-  githubWeak: 'ghp_weak0123',
+  githubReadOnly: 'ghp_readonly0123',
   linear: 'lin_api_admin0123',
-  linearWeak: 'lin_api_weak0123',
+  linearReadOnly: 'lin_api_readonly0123',
   stripe: 'sk_test_admin0123',
-  stripeWeak: 'rk_test_weak0123',
+  stripeReadOnly: 'rk_test_readonly0123',
   telegram: '4711:AAbot-of-the-loom',
   revoked: 'revoked-credential-0815',
 } as const;
@@ -74,8 +74,15 @@ export async function startHookProviders(): Promise<HookProviders> {
   };
   let lastId = 100;
   const nextId = (): string => String((lastId += 1));
-  const providers = { github: github(state.hooks, nextId), linear: linear(state.hooks, nextId) };
-  const handlers = { ...providers, stripe: stripe(state.hooks, nextId), telegram: telegram(state.hooks) };
+  const gitHubAndLinearHandlers = {
+    github: createGitHubHandler(state.hooks, nextId),
+    linear: createLinearHandler(state.hooks, nextId),
+  };
+  const handlers = {
+    ...gitHubAndLinearHandlers,
+    stripe: createStripeHandler(state.hooks, nextId),
+    telegram: createTelegramHandler(state.hooks),
+  };
   const server = createServer((incoming, response) => {
     void (async () => {
       const chunks: Buffer[] = [];
@@ -87,9 +94,9 @@ export async function startHookProviders(): Promise<HookProviders> {
       const label = `${method} ${name}${describeRequest(path, text)}`;
       state.requests.push(label);
       const request = { method, path, query: url.searchParams, headers: incoming.headers, text };
-      const provider = handlers[name as keyof typeof handlers];
+      const handler = handlers[name as keyof typeof handlers];
       const replacement = await state.beforeResponse(label);
-      const providerResponse = replacement && !replacement.isExecuted ? undefined : provider(request);
+      const providerResponse = replacement && !replacement.executesRequest ? undefined : handler(request);
       send(replacement ?? providerResponse ?? {}, response);
     })();
   });
@@ -115,12 +122,12 @@ function send(
 ): void {
   if (unfinished === 'silent') return;
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
-  if (unfinished) void pipeline(endless(unfinished), response).catch(() => undefined);
+  if (unfinished) void pipeline(generateSpaces(unfinished), response).catch(() => undefined);
   else response.end(JSON.stringify(body));
 }
 
 /** Yields spaces without end. */
-async function* endless(speed: 'slow' | 'fast'): AsyncGenerator<string> {
+async function* generateSpaces(speed: 'slow' | 'fast'): AsyncGenerator<string> {
   for (;;) {
     yield speed === 'slow' ? ' ' : ' '.repeat(2 ** 16);
     await (speed === 'slow' ? setTimeout(20) : setImmediate());
@@ -157,14 +164,17 @@ function remove(hooks: SimulatedHook[], hook: SimulatedHook): void {
 const gitHubError = (status: number, message: string): ProviderResponse => ({ status, body: { message } });
 
 /** Simulates docs.github.com/rest/repos/webhooks: a hook is unique by URL and events; secrets are never shown. */
-function github(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => ProviderResponse {
+function createGitHubHandler(
+  hooks: SimulatedHook[],
+  nextId: () => string,
+): (request: HookRequest) => ProviderResponse {
   return (request) => {
     const [, repo = '', id] = /^\/repos\/([\w.-]+\/[\w.-]+)\/hooks(?:\/(\w+))?$/.exec(request.path) ?? [];
     const refusal = gitHubRefusal(request, repo);
     if (refusal) return refusal;
-    const repositoryHooks = hooks.filter((hook) => hook.provider === 'github' && hook.owner === repo);
+    const repositoryHooks = hooks.filter((hook) => hook.provider === 'github' && hook.resource === repo);
     if (id !== undefined)
-      return respondAboutHook(
+      return handleHookRequest(
         hooks,
         repositoryHooks.find((hook) => hook.id === id),
         request,
@@ -181,7 +191,7 @@ function github(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
         422,
         `Validation Failed: Hook already exists on this repository ${tokenOf(request)}`,
       );
-    const hook: SimulatedHook = { provider: 'github', owner: repo, id: nextId(), ...settings };
+    const hook: SimulatedHook = { provider: 'github', resource: repo, id: nextId(), ...settings };
     hooks.push(hook);
     return { status: 201, body: gitHubJson(hook) };
   };
@@ -191,11 +201,11 @@ function gitHubRefusal(request: HookRequest, repo: string): ProviderResponse | u
   const token = tokenOf(request);
   if (!request.headers['user-agent']) return gitHubError(403, 'Request forbidden by administrative rules.');
   if (!token.startsWith('ghp_')) return gitHubError(401, `Bad credentials: ${token}`);
-  if (!REPOSITORIES.includes(repo) || token.startsWith('ghp_weak')) return gitHubError(404, 'Not Found');
+  if (!REPOSITORIES.includes(repo) || token.startsWith('ghp_readonly')) return gitHubError(404, 'Not Found');
   return undefined;
 }
 
-function respondAboutHook(
+function handleHookRequest(
   hooks: SimulatedHook[],
   hook: SimulatedHook | undefined,
   request: HookRequest,
@@ -230,18 +240,21 @@ function linearRefusal({ headers }: HookRequest): ProviderResponse | undefined {
   const key = headers.authorization ?? '';
   if (!key.startsWith('lin_api_'))
     return linearError('AUTHENTICATION_ERROR', `Authentication required: ${key}`);
-  return key.startsWith('lin_api_weak') ? linearError('FORBIDDEN', 'Forbidden') : undefined;
+  return key.startsWith('lin_api_readonly') ? linearError('FORBIDDEN', 'Forbidden') : undefined;
 }
 
 const ALL_PUBLIC_TEAMS = 'all public teams';
 const linearData = (field: string, value: Json): ProviderResponse => ({ body: { data: { [field]: value } } });
 
 /** Simulates linear.app/developers/webhooks and its schema: errors have a code; several webhooks may have one URL. */
-function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => ProviderResponse {
+function createLinearHandler(
+  hooks: SimulatedHook[],
+  nextId: () => string,
+): (request: HookRequest) => ProviderResponse {
   const linearHooks = (): SimulatedHook[] => hooks.filter(({ provider }) => provider === 'linear');
   const create = ({ teamId = ALL_PUBLIC_TEAMS }: JsonObject, settings: HookSettings): ProviderResponse => {
-    const owner = stringOrEmpty(teamId);
-    const hook: SimulatedHook = { provider: 'linear', owner, id: nextId(), ...settings };
+    const resource = stringOrEmpty(teamId);
+    const hook: SimulatedHook = { provider: 'linear', resource, id: nextId(), ...settings };
     hooks.push(hook);
     return linearData('webhookCreate', { success: true, webhook: { id: hook.id } });
   };
@@ -252,8 +265,8 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
       hasNextPage: linearHooks().length > startIndex + page.length,
       endCursor: String(startIndex + page.length),
     };
-    const nodes = page.map(({ id, url, owner }) => ({
-      ...{ id, url, team: owner === ALL_PUBLIC_TEAMS ? null : { id: owner } },
+    const nodes = page.map(({ id, url, resource }) => ({
+      ...{ id, url, team: resource === ALL_PUBLIC_TEAMS ? null : { id: resource } },
     }));
     return linearData('webhooks', { nodes, pageInfo });
   };
@@ -261,14 +274,14 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     const refusal = linearRefusal(request);
     if (refusal) return refusal;
     const { query, variables } = parseObject(request.text);
-    const { id, input, ...page } = objectOrEmpty(variables);
+    const { id, input, ...pageVariables } = objectOrEmpty(variables);
     const [mutation] = /webhook(Create|Update|Delete)/.exec(stringOrEmpty(query)) ?? [];
     const { url, secret, resourceTypes } = objectOrEmpty(input);
     const settings = {
       ...{ url: stringOrEmpty(url), secret: stringOrEmpty(secret) },
       events: stringsOf(resourceTypes),
     };
-    if (mutation === undefined) return list(page);
+    if (mutation === undefined) return list(pageVariables);
     if (mutation === 'webhookCreate') return create(objectOrEmpty(input), settings);
     const hook = linearHooks().find((candidate) => candidate.id === id);
     if (!hook) return linearError('INPUT_ERROR', 'Entity not found: Webhook');
@@ -289,13 +302,16 @@ const stripeJson = ({ id, url, events }: SimulatedHook): JsonObject => ({
  * Simulates docs.stripe.com/api/webhook_endpoints: the secret is shown only when an endpoint is created; several
  * endpoints may have one URL.
  */
-function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => ProviderResponse {
+function createStripeHandler(
+  hooks: SimulatedHook[],
+  nextId: () => string,
+): (request: HookRequest) => ProviderResponse {
   const settingsOf = ({ text }: HookRequest): Pick<SimulatedHook, 'url' | 'events'> | undefined => {
     const form = new URLSearchParams(text);
     const settings = { url: form.get('url') ?? '', events: form.getAll('enabled_events[]') };
     return settings.url.startsWith('https://') && settings.events.length > 0 ? settings : undefined;
   };
-  const respondAboutEndpoint = (hook: SimulatedHook | undefined, request: HookRequest): ProviderResponse => {
+  const handleEndpointRequest = (hook: SimulatedHook | undefined, request: HookRequest): ProviderResponse => {
     if (!hook) return stripeError(404, 'No such webhook endpoint');
     if (request.method !== 'DELETE') return { body: stripeJson(Object.assign(hook, settingsOf(request))) };
     remove(hooks, hook);
@@ -310,12 +326,12 @@ function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
   return (request) => {
     const key = tokenOf(request);
     if (!/^[rs]k_test_/.test(key)) return stripeError(401, `Invalid API Key provided: ${key}`);
-    if (key.startsWith('rk_test_weak'))
+    if (key.startsWith('rk_test_readonly'))
       return stripeError(403, 'The provided key does not have the permissions.');
     const [, id] = /^\/v1\/webhook_endpoints(?:\/(\w+))?$/.exec(request.path) ?? [];
     const endpoints = hooks.filter(({ provider }) => provider === 'stripe');
     if (id !== undefined)
-      return respondAboutEndpoint(
+      return handleEndpointRequest(
         endpoints.find((hook) => hook.id === id),
         request,
       );
@@ -323,7 +339,13 @@ function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     const settings = settingsOf(request);
     if (!settings || endpoints.length >= MAX_STRIPE_ENDPOINTS) return stripeError(400, `Invalid URL ${key}`);
     const secret = `whsec_${randomBytes(16).toString('hex')}`;
-    const hook: SimulatedHook = { provider: 'stripe', owner: key, id: `we_${nextId()}`, secret, ...settings };
+    const hook: SimulatedHook = {
+      provider: 'stripe',
+      resource: key,
+      id: `we_${nextId()}`,
+      secret,
+      ...settings,
+    };
     hooks.push(hook);
     return { body: { ...stripeJson(hook), secret } };
   };
@@ -334,14 +356,18 @@ const telegramError = (status: number, description: string): ProviderResponse =>
 });
 
 /** Simulates core.telegram.org/bots/api: a bot has one webhook; a malformed token is an unknown path. */
-function telegram(hooks: SimulatedHook[]): (request: HookRequest) => ProviderResponse {
-  const set = (bot: string, hook: SimulatedHook | undefined, { text }: HookRequest): ProviderResponse => {
+function createTelegramHandler(hooks: SimulatedHook[]): (request: HookRequest) => ProviderResponse {
+  const setWebhook = (
+    bot: string,
+    hook: SimulatedHook | undefined,
+    { text }: HookRequest,
+  ): ProviderResponse => {
     const { url, secret_token: secret } = parseObject(text);
     const settings = { url: stringOrEmpty(url), secret: stringOrEmpty(secret), events: [] };
     if (!/^https:\/\/[^/:]+(:(443|80|88|8443))?\//.test(settings.url))
       return telegramError(400, 'Bad Request: bad webhook: HTTPS URL must be provided for webhook');
     if (hook) Object.assign(hook, settings);
-    else hooks.push({ provider: 'telegram', owner: bot, id: bot, ...settings });
+    else hooks.push({ provider: 'telegram', resource: bot, id: bot, ...settings });
     return { body: { ok: true, result: true, description: 'Webhook was set' } };
   };
   return (request) => {
@@ -350,7 +376,7 @@ function telegram(hooks: SimulatedHook[]): (request: HookRequest) => ProviderRes
     if (!token.startsWith('AA')) return telegramError(401, 'Unauthorized');
     const hook = hooks.find((candidate) => candidate.provider === 'telegram' && candidate.id === bot);
     if (method === 'getWebhookInfo') return { body: { ok: true, result: { url: hook?.url ?? '' } } };
-    if (method === 'setWebhook') return set(bot, hook, request);
+    if (method === 'setWebhook') return setWebhook(bot, hook, request);
     if (hook) remove(hooks, hook);
     return { body: { ok: true, result: true } };
   };

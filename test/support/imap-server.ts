@@ -41,9 +41,9 @@ interface Mailbox {
   uidNext: number;
 }
 
-/** TLS from the first byte, or after STARTTLS. Before STARTTLS, the server announces LOGINDISABLED. */
+/** TLS from the first byte (implicit TLS), or after STARTTLS. Before STARTTLS, the server announces LOGINDISABLED. */
 export interface ImapTls extends Certificate {
-  mode: 'begin' | 'starttls';
+  mode: 'implicit' | 'starttls';
 }
 
 /** Starts a mail server, by default without TLS. The server ends with the test, unless `isShared` is true. */
@@ -59,7 +59,7 @@ export async function startImapServer({
     state.connectionCount += 1;
     new Session(state, socket).start();
   };
-  const server = tls?.mode === 'begin' ? createTlsServer(tls, accept) : createServer(accept);
+  const server = tls?.mode === 'implicit' ? createTlsServer(tls, accept) : createServer(accept);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const close = async (): Promise<void> => {

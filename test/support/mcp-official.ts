@@ -86,11 +86,11 @@ export async function startSessionServer({ forgetSessionsAt }: { forgetSessionsA
     if (openTransport) return openTransport.handleRequest(request);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
-      onsessioninitialized: (session) => {
+      onsessioninitialized: (sessionId) => {
         authorizationHeaders.push(request.headers.get('authorization') ?? '');
-        transports.set(session, transport);
+        transports.set(sessionId, transport);
       },
-      onsessionclosed: (session) => void endedSessionIds.push(session),
+      onsessionclosed: (sessionId) => void endedSessionIds.push(sessionId),
     });
     const server = createOfficialServer(callLog);
     servers.push(server);
@@ -104,8 +104,8 @@ export async function startSessionServer({ forgetSessionsAt }: { forgetSessionsA
     ...callLog,
     ...fetchServer,
     transports,
-    ended: endedSessionIds,
-    initialized: authorizationHeaders,
+    endedSessionIds,
+    sessionAuthorizations: authorizationHeaders,
     notifyToolsChanged,
   };
 }

@@ -8,7 +8,7 @@ appendFileSync(file, `${process.pid}\n`);
 const server = new McpServer({ name: 'process', version: '1.0.0' });
 const inputSchema = fromJsonSchema<object>({ type: 'object', properties: {} });
 server.registerTool(
-  'seen',
+  'process_info',
   { description: 'Returns the arguments, environment and folder of the process.', inputSchema },
   () => {
     const details = { args, env: Object.keys(process.env).toSorted(), cwd: process.cwd() };

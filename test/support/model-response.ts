@@ -35,7 +35,7 @@ export interface ModelResponse {
   /** The connection breaks after the text, or after half of the body. */
   disconnects?: true;
   /** The response is sent after this resolves. */
-  after?: Promise<unknown>;
+  sendAfter?: Promise<unknown>;
 }
 
 /** Returns the chunks of the text. */
@@ -44,12 +44,15 @@ export function chunksOf({ chunks, text }: ModelResponse): readonly string[] {
 }
 
 /** Returns the arguments of a call as the text of a model. */
-export function argumentsText(args: Json | string): string {
+export function formatArguments(args: Json | string): string {
   return typeof args === 'string' ? args : JSON.stringify(args);
 }
 
 /** Returns the response body of the API for a response that is not streamed. */
-export function nonStreamingResponse(providerApi: ProviderApi, modelResponse: ModelResponse): JsonObject {
+export function createNonStreamingResponse(
+  providerApi: ProviderApi,
+  modelResponse: ModelResponse,
+): JsonObject {
   return BODY_BUILDERS[providerApi](modelResponse, chunksOf(modelResponse).join(''));
 }
 
@@ -61,17 +64,17 @@ const BODY_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse, text: st
     ...{ id: 'resp_1', object: 'response', created_at: 1, model: 'scripted', status: 'completed' },
     ...{ error: null, incomplete_details: null },
     output: [
-      ...partIf(reasoning, (summary) => ({
+      ...optionalPart(reasoning, (summary) => ({
         ...{ type: 'reasoning', id: 'rs_1', encrypted_content: 'signed' },
         summary: [{ type: 'summary_text', text: summary }],
       })),
-      ...partIf(text, () => ({
+      ...optionalPart(text, () => ({
         ...{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed' },
         content: [{ type: 'output_text', text, annotations: [] }],
       })),
       ...toolCalls.map(({ name, args }, index) => ({
         ...{ type: 'function_call', id: `fc_${index}`, call_id: `call_${index}`, name },
-        ...{ arguments: argumentsText(args), status: 'completed' },
+        ...{ arguments: formatArguments(args), status: 'completed' },
       })),
     ],
     usage: {
@@ -98,7 +101,7 @@ const BODY_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse, text: st
             tool_calls: toolCalls.map(({ name, args, id }, index) => ({
               id: id ?? `call_${index}`,
               type: 'function',
-              function: { name, arguments: argumentsText(args) },
+              function: { name, arguments: formatArguments(args) },
             })),
           }),
         },
@@ -115,8 +118,8 @@ const BODY_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse, text: st
   anthropic: ({ reasoning, toolCalls = [], inputTokens = 10, outputTokens = 5, cachedTokens = 0 }, text) => ({
     ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'scripted' },
     content: [
-      ...partIf(reasoning, (thinking) => ({ type: 'thinking', thinking, signature: 'signed' })),
-      ...partIf(text, () => ({ type: 'text', text })),
+      ...optionalPart(reasoning, (thinking) => ({ type: 'thinking', thinking, signature: 'signed' })),
+      ...optionalPart(text, () => ({ type: 'text', text })),
       ...toolCalls.map(({ name, args }, index) => ({
         ...{ type: 'tool_use', id: `toolu_${index}`, name },
         input: typeof args === 'string' ? { text: args } : args,
@@ -142,8 +145,12 @@ const BODY_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse, text: st
         content: {
           role: 'model',
           parts: [
-            ...partIf(reasoning, (thought) => ({ text: thought, thought: true, thoughtSignature: 'signed' })),
-            ...partIf(text, () => ({ text })),
+            ...optionalPart(reasoning, (thought) => ({
+              text: thought,
+              thought: true,
+              thoughtSignature: 'signed',
+            })),
+            ...optionalPart(text, () => ({ text })),
             ...toolCalls.map(({ name, args }) => ({
               functionCall: { name, args: typeof args === 'string' ? { text: args } : args },
             })),
@@ -164,10 +171,10 @@ const BODY_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse, text: st
       message: {
         role: 'assistant',
         content: [
-          ...partIf(reasoning, (thought) => ({
+          ...optionalPart(reasoning, (thought) => ({
             reasoningContent: { reasoningText: { text: thought, signature: 'signed' } },
           })),
-          ...partIf(text, () => ({ text })),
+          ...optionalPart(text, () => ({ text })),
           ...toolCalls.map(({ name, args }, index) => ({
             toolUse: {
               ...{ toolUseId: `tooluse_${index}`, name },
@@ -188,7 +195,7 @@ const BODY_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse, text: st
   }),
 };
 
-/** Returns a list with `part(text)`; an empty list if the text is undefined or empty. */
-function partIf(text: string | undefined, part: (text: string) => JsonObject): JsonObject[] {
-  return text === undefined || text === '' ? [] : [part(text)];
+/** Returns a list with `createPart(text)`; an empty list if the text is undefined or empty. */
+function optionalPart(text: string | undefined, createPart: (text: string) => JsonObject): JsonObject[] {
+  return text === undefined || text === '' ? [] : [createPart(text)];
 }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '@heddle/core';
-import { nonStreamingResponse } from './model-response.ts';
+import { createNonStreamingResponse } from './model-response.ts';
 import type { ModelResponse, ProviderApi } from './model-response.ts';
 import { streamOf } from './model-streams.ts';
 
@@ -90,7 +90,7 @@ async function respond(
   };
   requests.push(request);
   const modelResponse = answer(request);
-  await modelResponse.after;
+  await modelResponse.sendAfter;
   if (modelResponse.status !== undefined) {
     response.writeHead(modelResponse.status, {
       'content-type': 'application/json',
@@ -111,7 +111,7 @@ function sendNonStreaming(
   providerApi: ProviderApi,
   modelResponse: ModelResponse,
 ): void {
-  const body = modelResponse.body ?? JSON.stringify(nonStreamingResponse(providerApi, modelResponse));
+  const body = modelResponse.body ?? JSON.stringify(createNonStreamingResponse(providerApi, modelResponse));
   response.writeHead(200, {
     'content-type': modelResponse.type ?? 'application/json',
     ...modelResponse.headers,

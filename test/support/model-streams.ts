@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { JsonObject } from '@heddle/core';
-import { argumentsText, chunksOf } from './model-response.ts';
+import { formatArguments, chunksOf } from './model-response.ts';
 import type { ModelResponse, ProviderApi } from './model-response.ts';
 
 /**
@@ -99,7 +99,7 @@ const STREAM_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse) => Str
     const callEvents = toolCalls.flatMap(({ name, args }, index): StreamEvent[] => {
       const item = { type: 'function_call', id: `fc_${index}`, call_id: `call_${index}`, name };
       const output_index = index + 1;
-      const text = argumentsText(args);
+      const text = formatArguments(args);
       return [
         {
           type: 'response.output_item.added',
@@ -154,7 +154,7 @@ const STREAM_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse) => Str
             index,
             id: id ?? `call_${index}`,
             type: 'function',
-            function: { name, arguments: argumentsText(args) },
+            function: { name, arguments: formatArguments(args) },
           },
         ],
       }),
@@ -231,7 +231,7 @@ const STREAM_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse) => Str
         {
           type: 'content_block_delta',
           index,
-          delta: { type: 'input_json_delta', partial_json: argumentsText(args) },
+          delta: { type: 'input_json_delta', partial_json: formatArguments(args) },
         },
         { type: 'content_block_stop', index },
       ];
@@ -300,7 +300,7 @@ const STREAM_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse) => Str
       const toolUse = { toolUseId: `tooluse_${toolIndex}`, name };
       return [
         { contentBlockStart: { contentBlockIndex, start: { toolUse } } },
-        { contentBlockDelta: { contentBlockIndex, delta: { toolUse: { input: argumentsText(args) } } } },
+        { contentBlockDelta: { contentBlockIndex, delta: { toolUse: { input: formatArguments(args) } } } },
         { contentBlockStop: { contentBlockIndex } },
       ];
     });
@@ -329,21 +329,21 @@ const STREAM_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse) => Str
 };
 
 /** The index of the reasoning block. No other block has this index. */
-const REASONING_BLOCK = 99;
+const REASONING_BLOCK_INDEX = 99;
 
 function openaiReasoningEvents(text: string): StreamEvent[] {
   const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'signed' };
-  const ids = { item_id: item.id, output_index: REASONING_BLOCK, summary_index: 0 };
+  const ids = { item_id: item.id, output_index: REASONING_BLOCK_INDEX, summary_index: 0 };
   return [
-    { type: 'response.output_item.added', output_index: REASONING_BLOCK, item },
+    { type: 'response.output_item.added', output_index: REASONING_BLOCK_INDEX, item },
     { type: 'response.reasoning_summary_part.added', ...ids },
     { type: 'response.reasoning_summary_text.delta', ...ids, delta: text },
-    { type: 'response.output_item.done', output_index: REASONING_BLOCK, item },
+    { type: 'response.output_item.done', output_index: REASONING_BLOCK_INDEX, item },
   ];
 }
 
 function anthropicReasoningEvents(thinking: string): StreamEvent[] {
-  const index = REASONING_BLOCK;
+  const index = REASONING_BLOCK_INDEX;
   const delta = (content: JsonObject): StreamEvent => ({
     type: 'content_block_delta',
     index,
@@ -358,7 +358,7 @@ function anthropicReasoningEvents(thinking: string): StreamEvent[] {
 }
 
 function bedrockReasoningEvents(text: string): StreamEvent[] {
-  const contentBlockIndex = REASONING_BLOCK;
+  const contentBlockIndex = REASONING_BLOCK_INDEX;
   return [
     { contentBlockDelta: { contentBlockIndex, delta: { reasoningContent: { text } } } },
     { contentBlockDelta: { contentBlockIndex, delta: { reasoningContent: { signature: 'signed' } } } },

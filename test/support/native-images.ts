@@ -75,12 +75,12 @@ async function buildImage(images: Images, spec: unknown): Promise<string | undef
  * and returns undefined.
  */
 export async function openNativeImages(options: NativeImagesOptions): Promise<Images | undefined> {
-  const path = process.platform === 'linux' ? findBubblewrap() : undefined;
-  if (path === undefined) return undefined;
-  const probe = openSharedImages(path);
+  const bubblewrapPath = process.platform === 'linux' ? findBubblewrap() : undefined;
+  if (bubblewrapPath === undefined) return undefined;
+  const probe = openSharedImages(bubblewrapPath);
   const id = await buildImage(probe, { language: 'javascript', systemPackages: ['jq'] });
   await probe.close();
-  return id === undefined ? undefined : openSharedImages(path, options);
+  return id === undefined ? undefined : openSharedImages(bubblewrapPath, options);
 }
 
 /** An image for scripts, with the images and the isolation for a sandbox that runs them. */
@@ -99,16 +99,16 @@ const strictIsolation = (bubblewrap: string) => ({ level: 'strict', bubblewrap }
  * returns undefined.
  */
 export async function buildScriptImage(): Promise<ScriptImage | undefined> {
-  const path = process.platform === 'linux' ? findBubblewrap() : undefined;
-  if (path === undefined) return undefined;
-  const images = openSharedImages(path);
+  const bubblewrapPath = process.platform === 'linux' ? findBubblewrap() : undefined;
+  if (bubblewrapPath === undefined) return undefined;
+  const images = openSharedImages(bubblewrapPath);
   const id = await buildImage(images, SCRIPT_SPEC);
-  if (id !== undefined) return { id, images, isolation: strictIsolation(path) };
+  if (id !== undefined) return { id, images, isolation: strictIsolation(bubblewrapPath) };
   await images.close();
   return undefined;
 }
 
-type JobParts = Partial<FunctionJob> & { readonly code: string };
+type JobOptions = Partial<FunctionJob> & { readonly code: string };
 
 /**
  * The native images of a test file, and functions that run jobs in them. `python`, `javascript` and `numpy` are ids of
@@ -122,38 +122,39 @@ export interface NativeImageSetup {
   readonly isolation: NonNullable<SandboxOptions['isolation']>;
   createNativeSandbox(options?: SandboxOptions): Sandbox;
   /** Runs a job in the image of its language, by default bash. */
-  run(job: JobParts, inSandbox?: Sandbox): Promise<FunctionOutcome>;
-  runForValue(job: JobParts, inSandbox?: Sandbox): Promise<unknown>;
-  runForFailure(job: JobParts, inSandbox?: Sandbox): Promise<SandboxFailure>;
+  run(job: JobOptions, targetSandbox?: Sandbox): Promise<FunctionOutcome>;
+  runForValue(job: JobOptions, targetSandbox?: Sandbox): Promise<unknown>;
+  runForFailure(job: JobOptions, targetSandbox?: Sandbox): Promise<SandboxFailure>;
   close(): Promise<void>;
 }
 
 /** Builds the native images of a test file. The test file closes the result. */
 export async function setUpNativeImages(): Promise<NativeImageSetup> {
-  const path = process.platform === 'linux' ? findBubblewrap() : undefined;
-  const images = path === undefined ? undefined : openSharedImages(path);
+  const bubblewrapPath = process.platform === 'linux' ? findBubblewrap() : undefined;
+  const images = bubblewrapPath === undefined ? undefined : openSharedImages(bubblewrapPath);
   const buildIfSupported = async (spec: object) => images && buildImage(images, spec);
   const python = await buildIfSupported(SCRIPT_SPEC);
   const javascript = await buildIfSupported({ language: 'javascript', systemPackages: ['jq'] });
   const numpy = await buildIfSupported({ language: 'python', dependencies: ['numpy'] });
-  const isolation = path === undefined ? ({ level: 'strict' } as const) : strictIsolation(path);
+  const isolation =
+    bubblewrapPath === undefined ? ({ level: 'strict' } as const) : strictIsolation(bubblewrapPath);
   const createNativeSandbox = (options: SandboxOptions = {}): Sandbox =>
     createSandbox({ isolation, maxProcesses: 2, ...(images && { images }), ...options });
   const sandbox = createNativeSandbox();
-  const run = async (job: JobParts, inSandbox = sandbox): Promise<FunctionOutcome> => {
+  const run = async (job: JobOptions, targetSandbox = sandbox): Promise<FunctionOutcome> => {
     const { language = 'shell' } = job;
     const image = (language === 'javascript' ? javascript : python) ?? '';
-    return inSandbox.run({ runId: 'r', image, ...job, language });
+    return targetSandbox.run({ runId: 'r', image, ...job, language });
   };
   return {
     ...{ python, javascript, numpy, images, isolation, createNativeSandbox, run },
-    async runForValue(job, inSandbox) {
-      const outcome = await run(job, inSandbox);
+    async runForValue(job, targetSandbox) {
+      const outcome = await run(job, targetSandbox);
       if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}\n${outcome.stdout}`);
       return JSON.parse(outcome.json) as unknown;
     },
-    async runForFailure(job, inSandbox) {
-      const outcome = await run(job, inSandbox);
+    async runForFailure(job, targetSandbox) {
+      const outcome = await run(job, targetSandbox);
       if (outcome.ok) throw new Error(`The job succeeded with ${outcome.json}\n${outcome.stdout}`);
       return outcome.error;
     },
@@ -165,7 +166,7 @@ export async function setUpNativeImages(): Promise<NativeImageSetup> {
 }
 
 /** Returns whether a process of this machine has the text in its command line. */
-export function isRunning(text: string): boolean {
+export function isProcessRunning(text: string): boolean {
   return readdirSync('/proc').some((name) => {
     try {
       return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, 'latin1').includes(text);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { tarball, type TarEntry } from './tarball.ts';
+import { createTarball, type TarEntry } from './tarball.ts';
 
 /** A version of a package in the registry. */
 export interface FixturePackage {
@@ -22,7 +22,7 @@ export interface NpmRegistry {
   readonly url: string;
   close(): void;
   /** The paths of the requests so far, without the slash at the start. */
-  readonly requests: string[];
+  readonly requestPaths: string[];
   /** Received authorization headers. */
   readonly authorizationHeaders: Set<string>;
   /** Called before the registry responds to a request. If it returns true, it has sent the response itself. */
@@ -47,7 +47,7 @@ function projectsOf(packages: readonly FixturePackage[], origin: string): Map<st
   } of packages) {
     const packageJson = { name, version, ...manifest };
     const allFiles = { 'package.json': JSON.stringify(packageJson), ...files };
-    const archive = tarball([
+    const archive = createTarball([
       ...Object.entries(allFiles).map(([path, content]) => ({ path: `package/${path}`, content })),
       ...entries,
     ]);
@@ -67,7 +67,7 @@ function projectsOf(packages: readonly FixturePackage[], origin: string): Map<st
     (project.packument['dist-tags'] as Record<string, string>)['latest'] = version;
     project.files.set(
       file,
-      hasWrongHash ? tarball([{ path: 'package/package.json', content: '{}' }]) : archive,
+      hasWrongHash ? createTarball([{ path: 'package/package.json', content: '{}' }]) : archive,
     );
     projects.set(name, project);
   }
@@ -84,7 +84,7 @@ export async function openTestNpmRegistry(packages: readonly FixturePackage[]): 
 /** Starts a registry of npm packages over HTTP on this machine. The caller closes it. */
 export async function openNpmRegistry(packages: readonly FixturePackage[]): Promise<NpmRegistry> {
   const registry: { -readonly [K in keyof NpmRegistry]: NpmRegistry[K] } = {
-    requests: [],
+    requestPaths: [],
     authorizationHeaders: new Set(),
     url: '',
     intercept: () => false,
@@ -96,7 +96,7 @@ export async function openNpmRegistry(packages: readonly FixturePackage[]): Prom
   let projects = new Map<string, ServedProject>();
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '/').slice(1);
-    registry.requests.push(path);
+    registry.requestPaths.push(path);
     if (request.headers.authorization !== undefined)
       registry.authorizationHeaders.add(request.headers.authorization);
     if (registry.intercept(request, response)) return;

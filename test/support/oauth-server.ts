@@ -39,7 +39,7 @@ export interface OAuthServerOptions {
   /** Lifetime of access tokens in seconds; absent: the responses do not contain one. */
   expiresIn?: number;
   /** True if each refresh returns a new refresh token and invalidates the used token. */
-  rotates?: boolean;
+  rotatesRefreshTokens?: boolean;
   /** The URL of the token endpoint in the metadata. Default: the endpoint of this server. */
   tokenEndpoint?: string;
 }
@@ -102,9 +102,9 @@ async function respond(
   const fault = context.faults.shift();
   await fault?.beforeRead?.();
   if (fault?.status !== undefined) return sendJson(response, fault.status, fault.body ?? {}, fault.headers);
-  const tokens = tokensFor(parameters, context);
+  const tokenResponse = createTokenResponse(parameters, context);
   await fault?.beforeResponse?.();
-  return sendJson(response, 'error' in tokens ? 400 : 200, tokens);
+  return sendJson(response, 'error' in tokenResponse ? 400 : 200, tokenResponse);
 }
 
 function createMetadata({ origin, options }: ServerContext): object {
@@ -127,17 +127,17 @@ function authorize({ searchParams }: URL, response: ServerResponse, { codes }: S
   response.writeHead(302, { Location: redirectUrl.href }).end();
 }
 
-function tokensFor(parameters: TokenRequest['parameters'], context: ServerContext): object {
-  if (parameters['grant_type'] === 'authorization_code') return tokensForCode(parameters, context);
+function createTokenResponse(parameters: TokenRequest['parameters'], context: ServerContext): object {
+  if (parameters['grant_type'] === 'authorization_code') return exchangeCode(parameters, context);
   const { refresh_token: refreshToken = '' } = parameters;
   const { state, options } = context;
   if (!state.refreshTokens.has(refreshToken)) return invalidGrant(refreshToken);
-  if (!options.rotates) return createTokens(options);
+  if (!options.rotatesRefreshTokens) return createTokens(options);
   state.refreshTokens.delete(refreshToken);
   return { ...createTokens(options), refresh_token: issueRefreshToken(state) };
 }
 
-function tokensForCode(
+function exchangeCode(
   { code = '', code_verifier: verifier = '', redirect_uri: redirectUri = '' }: TokenRequest['parameters'],
   { origin, state, options }: ServerContext,
 ): object {

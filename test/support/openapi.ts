@@ -5,23 +5,23 @@ import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts
 
 export const okResponses = { responses: { '200': { description: 'ok' } } };
 
-/** Returns an OpenAPI document with these parts. */
-export const documentOf = (parts: JsonObject): JsonObject => ({
+/** Returns an OpenAPI document with these fields. */
+export const documentOf = (fields: JsonObject): JsonObject => ({
   openapi: '3.1.0',
   info: { title: 'Test', version: '1' },
   servers: [{ url: 'https://api.test/v1/' }],
-  ...parts,
+  ...fields,
 });
 
-/** Imports an OpenAPI document with these parts as tools of the service `svc`. */
+/** Imports an OpenAPI document with these fields as tools of the service `svc`. */
 export async function importSpec(
-  parts: JsonObject,
+  fields: JsonObject,
   options: Partial<ImportOptions> = {},
 ): Promise<ImportedTools> {
-  return importOpenApi(documentOf(parts), { name: 'svc', ...options });
+  return importOpenApi(documentOf(fields), { name: 'svc', ...options });
 }
 
-/** Returns the part of a document with these schemas. */
+/** Returns the field `components` of a document with these schemas. */
 export const componentsWithSchemas = (value: JsonObject): JsonObject => ({ components: { schemas: value } });
 
 /** Returns the paths of a document whose only operation has this request body. */

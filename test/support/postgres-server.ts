@@ -29,7 +29,7 @@ export interface PostgresServer {
   url(database: string): string;
 }
 
-interface Connection {
+interface ConnectionParameters {
   host: string;
   port: number;
   user: string;
@@ -73,7 +73,7 @@ rm -rf "$folder"`;
  * Returns the server of a test run. `owner` is the main process of the run, and the workers are its children. The first
  * caller starts the server, and it stops after the run.
  */
-export async function serverOf(
+export async function getOrStartServer(
   tool: FoundTool,
   owner = isMainThread ? process.ppid : process.pid,
 ): Promise<PostgresServer> {
@@ -82,19 +82,19 @@ export async function serverOf(
     mkdirSync(folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return serverAt(await waitForConnection(folder));
+    return toPostgresServer(await waitForConnection(folder));
   }
   try {
     const connection = await startServer(tool, folder, owner);
     writeState(folder, { connection });
-    return serverAt(connection);
+    return toPostgresServer(connection);
   } catch (error) {
     writeState(folder, { failure: String(error) });
     throw error;
   }
 }
 
-function serverAt(connection: Connection): PostgresServer {
+function toPostgresServer(connection: ConnectionParameters): PostgresServer {
   const { host, port, user, password } = connection;
   return { ...connection, url: (database) => `postgresql://${user}:${password}@${host}:${port}/${database}` };
 }
@@ -108,12 +108,12 @@ function startTimeOf(pid: number): string {
   return existsSync(file) ? (readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? '') : '';
 }
 
-function writeState(folder: string, state: { connection: Connection } | { failure: string }): void {
+function writeState(folder: string, state: { connection: ConnectionParameters } | { failure: string }): void {
   writeFileSync(join(folder, 'state.new'), JSON.stringify(state), { mode: 0o600 });
   renameSync(join(folder, 'state.new'), join(folder, 'state.json'));
 }
 
-async function waitForConnection(folder: string): Promise<Connection> {
+async function waitForConnection(folder: string): Promise<ConnectionParameters> {
   const file = join(folder, 'state.json');
   for (let waitedMs = 0; !existsSync(file); waitedMs += POLL_MS) {
     if (waitedMs > START_TIMEOUT_MS)
@@ -122,14 +122,17 @@ async function waitForConnection(folder: string): Promise<Connection> {
       );
     await sleep(POLL_MS);
   }
-  const state = JSON.parse(readFileSync(file, 'utf8')) as { connection?: Connection; failure?: string };
+  const state = JSON.parse(readFileSync(file, 'utf8')) as {
+    connection?: ConnectionParameters;
+    failure?: string;
+  };
   if (state.connection) return state.connection;
   throw new Error(`PostgreSQL did not start: ${state.failure}`);
 }
 
-async function startServer(tool: FoundTool, folder: string, owner: number): Promise<Connection> {
+async function startServer(tool: FoundTool, folder: string, owner: number): Promise<ConnectionParameters> {
   const account: { uid?: number; gid?: number } = process.getuid?.() === 0 ? NOBODY : {};
-  const { bin, env } = readableInstallation(account, tool, folder);
+  const { bin, env } = ensureReadableInstallation(account, tool, folder);
   const connection = {
     host: '127.0.0.1',
     port: await findFreePort(),
@@ -142,22 +145,30 @@ async function startServer(tool: FoundTool, folder: string, owner: number): Prom
   mkdirSync(dataFolder, { mode: 0o700 });
   const logDescriptor = openSync(join(folder, 'log'), 'a');
   if (account.uid !== undefined) spawnSync('chown', ['-R', `${account.uid}:${account.gid}`, folder]);
-  const authentication = [
+  const authenticationArgs = [
     '--auth=scram-sha-256',
     `--username=${connection.user}`,
     `--pwfile=${passwordFile}`,
   ];
-  const initArgs = ['--pgdata', dataFolder, '--no-sync', '--no-locale', '--encoding=UTF8', ...authentication];
+  const initArgs = [
+    '--pgdata',
+    dataFolder,
+    '--no-sync',
+    '--no-locale',
+    '--encoding=UTF8',
+    ...authenticationArgs,
+  ];
   const initOptions = { ...account, env, cwd: dataFolder, encoding: 'utf8' } as const;
-  const initdb = spawnSync(join(bin, 'initdb'), initArgs, initOptions);
-  if (initdb.status !== 0) throw new Error(`initdb failed: ${initdb.error?.message ?? initdb.stderr}`);
+  const initdbResult = spawnSync(join(bin, 'initdb'), initArgs, initOptions);
+  if (initdbResult.status !== 0)
+    throw new Error(`initdb failed: ${initdbResult.error?.message ?? initdbResult.stderr}`);
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const command = [join(bin, 'postgres'), '-D', dataFolder, '-p', String(connection.port), ...settings];
   const args = ['-c', SUPERVISOR, 'supervisor', String(owner), folder, ...command];
   const stdio = ['ignore', logDescriptor, logDescriptor] as const;
   const supervisor = spawn('/bin/sh', args, { ...account, env, cwd: '/', detached: true, stdio: [...stdio] });
   supervisor.unref();
-  await waitUntilReady(serverAt(connection), () => supervisor.exitCode !== null, join(folder, 'log'));
+  await waitUntilReady(toPostgresServer(connection), () => supervisor.exitCode !== null, join(folder, 'log'));
   return connection;
 }
 
@@ -165,7 +176,7 @@ async function startServer(tool: FoundTool, folder: string, owner: number): Prom
  * Returns the folder of PostgreSQL's programs, and their environment. If the user of the server cannot read the folder,
  * for example below root's home, copies the installation and returns the folder of the copy.
  */
-function readableInstallation(
+function ensureReadableInstallation(
   account: { uid?: number },
   { path, env }: FoundTool,
   folder: string,

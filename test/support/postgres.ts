@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll } from 'vitest';
 import { resolveTool } from '../tools/fetch.ts';
-import { serverOf } from './postgres-server.ts';
+import { getOrStartServer } from './postgres-server.ts';
 import type { PostgresServer } from './postgres-server.ts';
-import { sampleRandom, isFullRun, reportSkipped } from './scale.ts';
+import { createSampleRandom, isFullRun, reportSkipped } from './scale.ts';
 
 /** True if PostgreSQL is available for tests, for `describe.skipIf(!hasPostgres)`. If not, the reason is printed. */
 export const hasPostgres = resolveTool('postgres') !== undefined;
@@ -21,14 +21,14 @@ export function storesToTest(description: string): readonly ('sqlite' | 'postgre
   if (isFullRun) return ['sqlite', 'postgres'];
   const subject = `stores of ${description}`;
   reportSkipped(`1 of 2 ${subject}`);
-  return [sampleRandom(subject)() < POSTGRES_SHARE ? 'postgres' : 'sqlite'];
+  return [createSampleRandom(subject)() < POSTGRES_SHARE ? 'postgres' : 'sqlite'];
 }
 
 /** Returns the server of this run of the tests. The first call starts it. */
-export function postgresServer(): Promise<PostgresServer> {
+export function getPostgresServer(): Promise<PostgresServer> {
   const tool = resolveTool('postgres');
   if (!tool) throw new Error('There is no PostgreSQL for tests: skip tests that need it with hasPostgres.');
-  return serverOf(tool);
+  return getOrStartServer(tool);
 }
 
 /** Runs `query` as the superuser of the server. Returns the rows. */
@@ -44,7 +44,7 @@ export async function runAsSuperuser(server: PostgresServer, query: string): Pro
 
 /** Creates a database for this test file and returns its URL. The database is dropped after the tests of the file. */
 export async function createPostgresDatabase(): Promise<string> {
-  const server = await postgresServer();
+  const server = await getPostgresServer();
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await runAsSuperuser(server, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
   afterAll(async () => {

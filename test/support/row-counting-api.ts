@@ -21,12 +21,12 @@ export async function createRowCountingApi(options: TestApiOptions = {}): Promis
   const api = await createTestApi({ storeOptions: { data }, engineOptions: { data }, ...options });
   let openedCounter: RowCounter | undefined;
   afterAll(() => openedCounter?.close());
-  const rowCounter = (): RowCounter => (openedCounter ??= openRowCounter(data));
-  const countRows = (): RowCounts => rowCounter().countRows();
+  const getRowCounter = (): RowCounter => (openedCounter ??= openRowCounter(data));
+  const countRows = (): RowCounts => getRowCounter().countRows();
   let lastRowCounts = '';
   const isStable = (): boolean => {
     const isSame = lastRowCounts === (lastRowCounts = JSON.stringify(countRows()));
-    return isSame && rowCounter().isLogComplete();
+    return isSame && getRowCounter().isLogComplete();
   };
   const waitForRowCounts = async (): Promise<RowCounts> => {
     if (!isStable()) await expect.poll(isStable, { interval: 20, timeout: 10_000 }).toBe(true);
@@ -47,24 +47,24 @@ interface RowCounter {
 }
 
 function openRowCounter(data: string): RowCounter {
-  const [service, engine] = ['api.db', 'heddle.db'].map(
+  const [serviceDatabase, engineDatabase] = ['api.db', 'heddle.db'].map(
     (name) => new DatabaseSync(join(data, name), { readOnly: true }),
   ) as [DatabaseSync, DatabaseSync];
-  const counters = [service, engine].flatMap((db) => {
+  const counters = [serviceDatabase, engineDatabase].flatMap((db) => {
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     return tables.map(({ name }) => [String(name), createCounter(db, `"${String(name)}"`)] as const);
   });
-  const countSubscribers = createCounter(engine, 'run_feed');
-  const countUnreadChanges = createCounter(engine, 'run_changes');
+  const countSubscribers = createCounter(engineDatabase, 'run_feed');
+  const countUnreadChanges = createCounter(engineDatabase, 'run_changes');
   const countRunsWithoutTotals = createCounter(
-    service,
+    serviceDatabase,
     'run_logs WHERE ended_ms IS NOT NULL AND totalled = 0',
   );
   return {
     countRows: () => Object.fromEntries(counters.map(([name, count]) => [name, count()])),
     isLogComplete: () =>
       countSubscribers() > 0 && countUnreadChanges() === 0 && countRunsWithoutTotals() === 0,
-    close: () => [service, engine].forEach((db) => db.close()),
+    close: () => [serviceDatabase, engineDatabase].forEach((db) => db.close()),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { BlockLog, Entry, RunHeader, RunRecord } from '@heddle/core';
 
 /** Returns a run as a driver creates it. */
-export function newRun(runId: string, overrides: Partial<RunHeader> = {}): RunHeader {
+export function createRunHeader(runId: string, overrides: Partial<RunHeader> = {}): RunHeader {
   return {
     runId,
     workflowId: 'workflow',
@@ -16,7 +16,7 @@ export function newRun(runId: string, overrides: Partial<RunHeader> = {}): RunHe
 }
 
 /** Returns the first entry of a journal. */
-export function startedEntry(atMs = 1000): Entry {
+export function createStartedEntry(atMs = 1000): Entry {
   return {
     seq: 1,
     atMs,
@@ -30,7 +30,7 @@ export function startedEntry(atMs = 1000): Entry {
 }
 
 /** Returns a later entry of a journal. */
-export function entry(seq: number, text = 'x'): Entry {
+export function createEntry(seq: number, text = 'x'): Entry {
   return {
     seq,
     atMs: 1000 + seq,
@@ -44,7 +44,7 @@ export function entry(seq: number, text = 'x'): Entry {
 }
 
 /** Returns a record of a run. */
-export function record(runId: string, overrides: Partial<RunRecord> = {}): RunRecord {
+export function createRunRecord(runId: string, overrides: Partial<RunRecord> = {}): RunRecord {
   return {
     runId,
     workflowId: 'workflow',
@@ -66,7 +66,11 @@ export function record(runId: string, overrides: Partial<RunRecord> = {}): RunRe
 }
 
 /** Returns the log of one execution of a block. */
-export function log(runId: string, executionOrder: number, overrides: Partial<BlockLog> = {}): BlockLog {
+export function createBlockLog(
+  runId: string,
+  executionOrder: number,
+  overrides: Partial<BlockLog> = {},
+): BlockLog {
   return {
     runId,
     blockId: `b${executionOrder}`,

@@ -12,8 +12,8 @@ import { addressOf, nameOf } from './graph.ts';
 type FailedEvent = Extract<Event, { type: 'failed' }>;
 
 /**
- * A run of the machine. Each method except `pending` feeds one event to the machine and returns the resulting commands
- * as strings.
+ * A run of the machine. Each method except `pendingCommands` feeds one event to the machine and returns the
+ * resulting commands as strings.
  */
 export interface MachineRun {
   readonly state: State;
@@ -35,7 +35,7 @@ export interface MachineRun {
   fire(name: string, timer: 'retry' | 'wait' | 'timeout' | 'grace' | 'deadline', attempt?: number): string[];
   cancel(): string[];
   /** Returns the pending commands, which a driver executes if it starts from this state. */
-  pending(): string[];
+  pendingCommands(): string[];
 }
 
 /**
@@ -56,8 +56,8 @@ export function startMachine(
     feed(event) {
       const outcome = advance(region, state, event);
       run.changed = outcome.changed;
-      run.transitions = outcome.transitions.map((transition) => transitionText(region, transition));
-      return outcome.commands.map((command) => commandText(region, command));
+      run.transitions = outcome.transitions.map((transition) => formatTransition(region, transition));
+      return outcome.commands.map((command) => formatCommand(region, command));
     },
     complete: (name, port, attempt = 1, resumes = 0) =>
       run.feed({
@@ -99,7 +99,7 @@ export function startMachine(
         ...(attempt !== undefined && { attempt }),
       }),
     cancel: () => run.feed({ type: 'cancelled', atMs: run.nowMs }),
-    pending: () => pendingCommands(region, state).map((command) => commandText(region, command)),
+    pendingCommands: () => pendingCommands(region, state).map((command) => formatCommand(region, command)),
   };
   const { start, until, ...fields } = options;
   const firstCommands = run.feed({
@@ -117,7 +117,7 @@ export function startMachine(
  * Returns `command` as a string: `run a`, `run a #2` (the second attempt), `run a +1` (after one
  * resume), `expand L 0`, `timer a retry 1100`, `open p`, `abort a failed`, `end completed`.
  */
-export function commandText(region: Region, command: Command): string {
+export function formatCommand(region: Region, command: Command): string {
   const nodeName = command.at === undefined ? '' : nameOf(region, command.at);
   const parts: unknown[] = [command.type, nodeName];
   if (command.type === 'run' || command.type === 'open')
@@ -131,7 +131,7 @@ export function commandText(region: Region, command: Command): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
-function transitionText(region: Region, transition: Transition): string {
+function formatTransition(region: Region, transition: Transition): string {
   const parts: unknown[] = [transition.type, nameOf(region, transition.at)];
   if (transition.type === 'opened') parts.push(transition.iteration);
   else if (transition.type === 'exited') parts.push(transition.count);

@@ -36,7 +36,7 @@ export async function startS3Server(...buckets: readonly string[]): Promise<S3Se
   const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-'));
   const [root, sidecar] = ['objects', 'sidecar'].map((name) => join(folder, name)) as [string, string];
   for (const name of [root, sidecar, ...buckets.map((bucket) => join(root, bucket))]) mkdirSync(name);
-  const port = await freePort();
+  const port = await findFreePort();
   const keys = { accessKeyId: `key${randomUUID().slice(0, 8)}`, secretAccessKey: randomUUID() };
   const env = { ...tool.env, ROOT_ACCESS_KEY: keys.accessKeyId, ROOT_SECRET_KEY: keys.secretAccessKey };
   const args = ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', '--sidecar', sidecar, root];
@@ -50,7 +50,7 @@ export async function startS3Server(...buckets: readonly string[]): Promise<S3Se
   return { url, ...keys };
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -1,6 +1,6 @@
 import { beforeAll, it } from 'vitest';
 import type { TestFunction, TestOptions } from 'vitest';
-import { isSampled, seededRandomFor } from './seeded-random.ts';
+import { isSampled, createSeededRandomFor } from './seeded-random.ts';
 
 /** True in `npm run test:full`. */
 export const isFullRun = process.env['HEDDLE_SCALE'] === 'full';
@@ -9,7 +9,7 @@ export const isFullRun = process.env['HEDDLE_SCALE'] === 'full';
  * Returns `full` in `npm run test:full`, else `quick`, for example the number of cases of a property test or the length
  * of a soak.
  */
-export function byScale(quick: number, full: number): number {
+export function pickByScale(quick: number, full: number): number {
   return isFullRun ? full : quick;
 }
 
@@ -21,7 +21,7 @@ export function byScale(quick: number, full: number): number {
 export function sample<T>(items: readonly T[], count: number, description: string): readonly T[] {
   if (isFullRun || items.length <= count) return items;
   reportSkipped(`${items.length - count} of ${items.length} ${description}`);
-  const random = sampleRandom(description);
+  const random = createSampleRandom(description);
   const rankedItems = items.map((item, index) => ({ item, index, rank: random() }));
   const pickedItems = rankedItems.toSorted((a, b) => a.rank - b.rank).slice(0, count);
   return pickedItems.toSorted((a, b) => a.index - b.index).map(({ item }) => item);
@@ -38,7 +38,7 @@ export function sampledTests(
 ): (title: string, options: TestOptions | TestFunction, test?: TestFunction) => void {
   const define = it;
   let [definedCount, omittedCount] = [0, 0];
-  const offset = sampleRandom(description)();
+  const offset = createSampleRandom(description)();
   reportSkipped(() => (omittedCount > 0 ? `${omittedCount} of ${definedCount} ${description}` : undefined));
   return (title, options, test) => {
     const index = definedCount++;
@@ -61,7 +61,7 @@ export interface Steps {
 export function sampledSteps(stride: number, description: string): Steps {
   if (isFullRun) return { firstStep: 1, stride: 1 };
   reportSkipped(`${stride - 1} of ${stride} ${description}`);
-  return { firstStep: 1 + Math.floor(sampleRandom(description)() * stride), stride };
+  return { firstStep: 1 + Math.floor(createSampleRandom(description)() * stride), stride };
 }
 
 /**
@@ -76,6 +76,6 @@ export function reportSkipped(description: string | (() => string | undefined)):
 }
 
 /** Returns a generator of random numbers in [0, 1) for the sample with this description, with the seed of this run. */
-export function sampleRandom(description: string): () => number {
-  return seededRandomFor(Number(process.env['HEDDLE_SAMPLE_SEED']), Buffer.from(description));
+export function createSampleRandom(description: string): () => number {
+  return createSeededRandomFor(Number(process.env['HEDDLE_SAMPLE_SEED']), Buffer.from(description));
 }

@@ -3,10 +3,10 @@ import type { BlockContext, BlockExecutor, BlockResult, JsonObject } from '@hedd
 /** A call of a scripted block. The test answers it. */
 export interface Call {
   /** The block's name with its iteration and branch numbers: `A`, `A.0.2`. */
-  place: string;
+  scopedName: string;
   attempt: number;
   context: BlockContext;
-  done(output?: JsonObject): void;
+  complete(output?: JsonObject): void;
   fail(error: Error): void;
 }
 
@@ -16,10 +16,10 @@ export interface Call {
  */
 export class ScriptedExecutor {
   readonly calls: string[] = [];
-  readonly aborted: string[] = [];
-  readonly #abortWaiters: { place: string; resolve: () => void }[] = [];
+  readonly abortedCalls: string[] = [];
+  readonly #abortWaiters: { scopedName: string; resolve: () => void }[] = [];
   readonly #pendingCalls: Call[] = [];
-  readonly #callWaiters: { place: string; resolve: (call: Call) => void }[] = [];
+  readonly #callWaiters: { scopedName: string; resolve: (call: Call) => void }[] = [];
   readonly #answers: { [name: string]: (context: BlockContext) => BlockResult };
   readonly #defaultAnswer: ((context: BlockContext) => BlockResult) | undefined;
 
@@ -39,45 +39,46 @@ export class ScriptedExecutor {
   };
 
   #execute(context: BlockContext): BlockResult | Promise<BlockResult> {
-    const place = [context.block.name, ...context.scope].join('.');
-    this.calls.push(place);
+    const scopedName = [context.block.name, ...context.scope].join('.');
+    this.calls.push(scopedName);
     const answer = this.#answers[context.block.name] ?? this.#defaultAnswer;
     if (answer) return answer(context);
     return new Promise<BlockResult>((resolve, reject) => {
       context.signal.addEventListener('abort', () => {
-        this.aborted.push(place);
-        for (const waiter of this.#abortWaiters) if (waiter.place === place) waiter.resolve();
+        this.abortedCalls.push(scopedName);
+        for (const waiter of this.#abortWaiters) if (waiter.scopedName === scopedName) waiter.resolve();
         reject(new Error('aborted'));
       });
       const call: Call = {
-        place,
+        scopedName,
         attempt: context.attempt,
         context,
-        done: (output = {}) => resolve({ output }),
+        complete: (output = {}) => resolve({ output }),
         fail: reject,
       };
-      const index = this.#callWaiters.findIndex((waiter) => waiter.place === place);
+      const index = this.#callWaiters.findIndex((waiter) => waiter.scopedName === scopedName);
       if (index < 0) this.#pendingCalls.push(call);
       else this.#callWaiters.splice(index, 1)[0]?.resolve(call);
     });
   }
 
   /**
-   * Resolves when a call of the block at `place` has been aborted. A worker in another process aborts it with a delay.
+   * Resolves when a call of the block `scopedName` has been aborted. A worker in another process aborts it after a
+   * delay.
    */
-  whenAborted(place: string): Promise<void> {
-    return this.aborted.includes(place)
+  whenAborted(scopedName: string): Promise<void> {
+    return this.abortedCalls.includes(scopedName)
       ? Promise.resolve()
-      : new Promise((resolve) => this.#abortWaiters.push({ place, resolve }));
+      : new Promise((resolve) => this.#abortWaiters.push({ scopedName, resolve }));
   }
 
-  /** Resolves with the next call of the block at `place` that no earlier call of this method has returned. */
-  nextCall(place: string): Promise<Call> {
-    const index = this.#pendingCalls.findIndex((call) => call.place === place);
+  /** Resolves with the next call of the block `scopedName` that no earlier call of this method has returned. */
+  nextCall(scopedName: string): Promise<Call> {
+    const index = this.#pendingCalls.findIndex((call) => call.scopedName === scopedName);
     const [call] = index < 0 ? [] : this.#pendingCalls.splice(index, 1);
     return call
       ? Promise.resolve(call)
-      : new Promise((resolve) => this.#callWaiters.push({ place, resolve }));
+      : new Promise((resolve) => this.#callWaiters.push({ scopedName, resolve }));
   }
 }
 

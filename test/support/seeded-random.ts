@@ -1,5 +1,5 @@
 /** Returns a generator of numbers in [0, 1), equal for equal seeds (mulberry32, public domain). */
-export function seededRandom(seed: number): () => number {
+export function createSeededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -9,11 +9,11 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** Returns a generator of numbers in [0, 1), equal for equal seeds and parts (FNV-1a). */
-export function seededRandomFor(seed: number, parts: Iterable<number>): () => number {
+/** Returns a generator of numbers in [0, 1), equal for equal seeds and values (FNV-1a). */
+export function createSeededRandomFor(seed: number, values: Iterable<number>): () => number {
   let hash = 2166136261 ^ seed;
-  for (const part of parts) hash = Math.imul(hash ^ (part + 1), 16777619);
-  return seededRandom(hash);
+  for (const value of values) hash = Math.imul(hash ^ (value + 1), 16777619);
+  return createSeededRandom(hash);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { describeBlocks, knownProviders } from '@heddle/blocks';
 import { triggerTypes } from '@heddle/blocks/triggers';
 import type { AnyOperation } from '@heddle/api/areas';
-import { keysInText, openSandboxes, Sealer, serviceAreas } from '@heddle/service';
+import { parseKeys, openSandboxes, Sealer, serviceAreas } from '@heddle/service';
 import type { ServiceStore } from '@heddle/service';
 import type { CatalogTool } from '@heddle/service/areas';
 
@@ -28,7 +28,7 @@ export function servedAreaOptions(store: ServiceStore) {
     triggers: triggerTypes,
     tools: [ECHO_TOOL],
     sandboxes,
-    sealer: new Sealer(keysInText(KEY)),
+    sealer: new Sealer(parseKeys(KEY)),
     credentialProviders,
   };
 }

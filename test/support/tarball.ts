@@ -11,7 +11,7 @@ export interface TarEntry {
   readonly linkTarget?: string;
 }
 
-function header({ path, type = '0', linkTarget = '', mode = 0o644 }: TarEntry, size: number): Buffer {
+function createHeader({ path, type = '0', linkTarget = '', mode = 0o644 }: TarEntry, size: number): Buffer {
   const block = Buffer.alloc(512);
   block.write(path, 0, 100);
   block.write(`${mode.toString(8).padStart(7, '0')}\0`, 100);
@@ -29,16 +29,16 @@ function header({ path, type = '0', linkTarget = '', mode = 0o644 }: TarEntry, s
 }
 
 /** Returns a tar archive with the entries, in their order. */
-export function tar(entries: readonly TarEntry[]): Buffer {
+export function createTar(entries: readonly TarEntry[]): Buffer {
   const blocks = entries.flatMap((entry) => {
     const content = Buffer.from(entry.content ?? '');
     const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
-    return [header(entry, content.length), content, padding];
+    return [createHeader(entry, content.length), content, padding];
   });
   return Buffer.concat([...blocks, Buffer.alloc(1024)]);
 }
 
 /** Returns a gzipped tar archive with the entries. */
-export function tarball(entries: readonly TarEntry[]): Buffer {
-  return gzipSync(tar(entries));
+export function createTarball(entries: readonly TarEntry[]): Buffer {
+  return gzipSync(createTar(entries));
 }

@@ -23,7 +23,7 @@ type ServingTemporal = Extract<TemporalForTests, { kind: 'serving' }>;
  * the production server. Without a server the tests are skipped; with HEDDLE_REQUIRE_TEMPORAL=1 they fail. All files
  * share the namespace, so each test uses its own workflow ids and task queues.
  */
-export function describeTemporal(name: string, tests: (server: ServingTemporal) => void): void {
+export function describeTemporal(name: string, defineTests: (server: ServingTemporal) => void): void {
   if (!server) {
     throw new Error('Tests that need a Temporal server belong in test/temporal/: only files there get one.');
   }
@@ -34,7 +34,7 @@ export function describeTemporal(name: string, tests: (server: ServingTemporal) 
   // Skipped tests are still collected, so they get a server that is never called.
   const serverForTests = server.kind === 'serving' ? server : UNUSED_SERVER;
   describe.skipIf(server.kind === 'none')(`on Temporal: ${name}`, { timeout: TIMEOUT_MS }, () => {
-    tests(serverForTests);
+    defineTests(serverForTests);
   });
 }
 

@@ -43,9 +43,10 @@ export class MemoryFiles implements TenantFiles {
     this.#applyOnce(tenant, key, async () => {
       const { name, folderPath, type, onNameConflict } = file;
       const bytes = await readAllBytes(file.chunks);
-      const existing = this.#fileNamed(tenant, file);
-      if (existing && onNameConflict === 'replace') return this.#store(tenant, { ...existing, type }, bytes);
-      const unusedName = existing ? this.#unusedName(tenant, file) : name;
+      const existingFile = this.#fileNamed(tenant, file);
+      if (existingFile && onNameConflict === 'replace')
+        return this.#store(tenant, { ...existingFile, type }, bytes);
+      const unusedName = existingFile ? this.#findUnusedName(tenant, file) : name;
       this.#createdCount += 1;
       return this.#store(
         tenant,
@@ -124,7 +125,7 @@ export class MemoryFiles implements TenantFiles {
     )?.file;
   }
 
-  #unusedName(tenant: Tenant, { name, folderPath }: NewTenantFile): string {
+  #findUnusedName(tenant: Tenant, { name, folderPath }: NewTenantFile): string {
     for (let number = 1; ; number++) {
       const candidate = name.replace(/(\.[^.]*)?$/, ` (${number})$1`);
       if (!this.#fileNamed(tenant, { name: candidate, folderPath })) return candidate;

@@ -62,7 +62,7 @@ export class MemoryKnowledge implements TenantKnowledge {
       .slice(0, search.topK);
   };
 
-  readonly documents: TenantKnowledge['documents'] = (
+  readonly listDocuments: TenantKnowledge['listDocuments'] = (
     tenant,
     id,
     { search = '', enabled, limit, offset },
@@ -76,7 +76,7 @@ export class MemoryKnowledge implements TenantKnowledge {
     return { documents: matchingDocuments.slice(offset, offset + limit), total: matchingDocuments.length };
   };
 
-  readonly document: TenantKnowledge['document'] = (tenant, { knowledgeBaseId, documentId }) =>
+  readonly getDocument: TenantKnowledge['getDocument'] = (tenant, { knowledgeBaseId, documentId }) =>
     this.#base(tenant, knowledgeBaseId)?.documents.get(documentId)?.document;
 
   readonly createDocument: TenantKnowledge['createDocument'] = (tenant, id, newDocument, key) => {
@@ -93,7 +93,11 @@ export class MemoryKnowledge implements TenantKnowledge {
     return base && this.#applyOnce(tenant, key, () => (base.documents.delete(documentId) ? true : undefined));
   };
 
-  readonly chunks: TenantKnowledge['chunks'] = (tenant, target, { search = '', enabled, limit, offset }) => {
+  readonly listChunks: TenantKnowledge['listChunks'] = (
+    tenant,
+    target,
+    { search = '', enabled, limit, offset },
+  ) => {
     const storedDocument = this.#storedDocument(tenant, target);
     if (!storedDocument) return undefined;
     const matchingChunks = storedDocument.chunks
@@ -141,20 +145,20 @@ export class MemoryKnowledge implements TenantKnowledge {
       return true as const;
     });
 
-  readonly tags: TenantKnowledge['tags'] = (tenant, id) =>
+  readonly listTags: TenantKnowledge['listTags'] = (tenant, id) =>
     this.#base(tenant, id) && [{ id: 't1', displayName: 'team', tagSlot: 'tag1', fieldType: 'text' }];
 
-  readonly connectors: TenantKnowledge['connectors'] = (tenant, id) => {
+  readonly listConnectors: TenantKnowledge['listConnectors'] = (tenant, id) => {
     const base = this.#base(tenant, id);
     return base && [...base.connectors.values()];
   };
 
-  readonly connector: TenantKnowledge['connector'] = (tenant, { knowledgeBaseId, connectorId }) => {
+  readonly getConnector: TenantKnowledge['getConnector'] = (tenant, { knowledgeBaseId, connectorId }) => {
     const connector = this.#base(tenant, knowledgeBaseId)?.connectors.get(connectorId);
     return connector && { connector, syncLogs: [] };
   };
 
-  readonly sync: TenantKnowledge['sync'] = (tenant, { knowledgeBaseId, connectorId }, key) =>
+  readonly startSync: TenantKnowledge['startSync'] = (tenant, { knowledgeBaseId, connectorId }, key) =>
     this.#base(tenant, knowledgeBaseId)?.connectors.has(connectorId)
       ? this.#applyOnce(tenant, key, () => true as const)
       : undefined;
@@ -197,7 +201,7 @@ export class MemoryKnowledge implements TenantKnowledge {
       ...{ uploadedAt: TIMESTAMP, updatedAt: TIMESTAMP, connectorId: null, sourceUrl: null, tags },
     } as KnowledgeDocument;
     base.documents.set(document.id, { document, chunks });
-    return { document, replaced: replacedIds };
+    return { document, replacedIds };
   }
 
   #createChunk(content: string, chunkIndex: number): KnowledgeChunk {

@@ -17,12 +17,15 @@ export interface TriggerIds {
   deliveryId: string;
 }
 
-const DAILY = { scheduleType: 'daily', dailyTime: '09:00', timezone: 'UTC' };
+const DAILY_SCHEDULE = { scheduleType: 'daily', dailyTime: '09:00', timezone: 'UTC' };
 
 /** Deploys two workflows with schedules and one with a webhook, pauses one schedule, and calls the webhook. */
 export async function deployTriggers({ workspaceId, deploy, request }: AdminClient): Promise<TriggerIds> {
-  const scheduledWorkflowIds = [await deploy(triggerWorkflow(DAILY)), await deploy(triggerWorkflow(DAILY))];
-  const webhookWorkflowId = await deploy(triggerWorkflow({}, { type: 'generic_webhook' }));
+  const scheduledWorkflowIds = [
+    await deploy(createTriggerWorkflow(DAILY_SCHEDULE)),
+    await deploy(createTriggerWorkflow(DAILY_SCHEDULE)),
+  ];
+  const webhookWorkflowId = await deploy(createTriggerWorkflow({}, { type: 'generic_webhook' }));
   const triggerIdOf = async (workflowId = ''): Promise<string> => {
     const query = `workspaceId=${workspaceId}&workflowId=${workflowId}`;
     return firstId(await request('GET', `/api/v2/triggers?${query}`));
@@ -50,7 +53,7 @@ function firstId(data: unknown): string {
  * Returns a workflow with a trigger that has these fields, and a block that completes immediately. `type` is the type
  * of the trigger, by default a schedule. `lastBlock` sets properties of the block.
  */
-export function triggerWorkflow(
+export function createTriggerWorkflow(
   fields: { [name: string]: Json },
   { type = 'schedule', lastBlock = {} }: { type?: string; lastBlock?: { [name: string]: Json } } = {},
 ): Json {

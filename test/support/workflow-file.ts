@@ -70,8 +70,8 @@ function fileBlock(id: string, block: BlockSettings): JsonObject {
 }
 
 function fileEdge(text: string, index: number): JsonObject {
-  const [from = '', target = ''] = text.split(' > ');
-  const [source = '', ...port] = from.split(':');
+  const [sourceAndPort = '', target = ''] = text.split(' > ');
+  const [source = '', ...port] = sourceAndPort.split(':');
   return { id: `e${index}`, source, target, ...(port.length > 0 && { sourceHandle: port.join(':') }) };
 }
 

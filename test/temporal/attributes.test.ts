@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startDevServer } from '../../packages/temporal/src/server/index.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { clientOf, eventCountsOf } from './history.ts';
+import { openClient, countEvents } from './history.ts';
 import { createCluster } from './cluster.ts';
 
 const POLL_OPTIONS = { timeout: 30_000 };
@@ -20,16 +20,16 @@ describeTemporal('search attributes', (server) => {
     const startResult = await startDevServer({ binary: server.binary ?? '', namespace: 'named' });
     if (startResult.kind === 'failed') throw new Error(startResult.reason);
     onTestFinished(() => startResult.server.stop());
-    const ownServer = startResult.server;
-    expect(await registerSearchAttributes(ownServer)).toEqual([
+    const separateServer = startResult.server;
+    expect(await registerSearchAttributes(separateServer)).toEqual([
       'HeddleWorkflowId',
       'HeddleWorkflowName',
       'HeddleRunStatus',
     ]);
-    expect(await registerSearchAttributes(ownServer)).toEqual([]);
+    expect(await registerSearchAttributes(separateServer)).toEqual([]);
 
-    const engine = await createCluster(ownServer).openEngine({}, { worker: true });
-    const client = await clientOf(ownServer);
+    const engine = await createCluster(separateServer).openEngine({}, { worker: true });
+    const client = await openClient(separateServer);
     const runsMatching = async (query: string): Promise<string[]> => {
       const ids: string[] = [];
       for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId);
@@ -43,7 +43,7 @@ describeTemporal('search attributes', (server) => {
     await expect.poll(() => runsMatching(endedQuery), POLL_OPTIONS).toEqual([runId]);
     expect(await runsMatching(pausedQuery)).toEqual([]);
     // One each for the pause, the resume and the end.
-    const { upsertWorkflowSearchAttributes: upsertCount } = await eventCountsOf(client, runId);
+    const { upsertWorkflowSearchAttributes: upsertCount } = await countEvents(client, runId);
     expect(upsertCount).toBe(3);
     expect((await client.workflow.getHandle(runId).describe()).memo).toEqual({});
   });
@@ -52,8 +52,8 @@ describeTemporal('search attributes', (server) => {
     const engine = await createCluster(server).openEngine({}, { worker: true, searchAttributes: false });
     const { runId } = await engine.execute({ workflow: definition });
     await engine.resume(runId, { input: {} });
-    const client = await clientOf(server);
-    expect(await eventCountsOf(client, runId)).not.toHaveProperty('upsertWorkflowSearchAttributes');
+    const client = await openClient(server);
+    expect(await countEvents(client, runId)).not.toHaveProperty('upsertWorkflowSearchAttributes');
     expect((await client.workflow.getHandle(runId).describe()).memo).toEqual({
       HeddleWorkflowId: 'loom',
       HeddleWorkflowName: 'Loom',

@@ -10,8 +10,8 @@ describeTemporal('the call chain of workflows', (server) => {
     const cluster = createCluster(server);
     const store = await openServiceStore({ data: cluster.data });
     const engine = await cluster.openEngine(tenantOptionsOf(store));
-    const foreignServer = await startChainServer();
-    await cluster.startWorker({ egress: egressTo(foreignServer.url), ...tenantOptionsOf(store) });
-    await expectChainPassedOn(await createTestApi({ engine, store }), foreignServer);
+    const chainServer = await startChainServer();
+    await cluster.startWorker({ egress: egressTo(chainServer.url), ...tenantOptionsOf(store) });
+    await expectChainPassedOn(await createTestApi({ engine, store }), chainServer);
   });
 });

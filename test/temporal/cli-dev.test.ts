@@ -2,14 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findFreePorts } from '../../packages/temporal/src/server/dev-server.ts';
-import { findReadinessProblem } from '../../packages/temporal/src/server/ready.ts';
+import { findReadinessProblem } from '../../packages/temporal/src/server/readiness.ts';
 import { createDataFolder } from '../support/data-folder.ts';
 import { runHeddle, startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { APPROVAL_WORKFLOW, workflowFile } from '../support/workflow-file.ts';
 
-const POLL_OPTIONS = { timeout: 30_000 };
+const TEST_OPTIONS = { timeout: 30_000 };
 
 interface ReadyMessage {
   address: string;
@@ -23,22 +23,22 @@ describeTemporal('heddle dev', ({ binary = '', address: sharedServerAddress }) =
   async function startDev(
     cwd: string,
     port: number,
-  ): Promise<{ command: RunningCommand; ready: ReadyMessage }> {
+  ): Promise<{ command: RunningCommand; readyMessage: ReadyMessage }> {
     const command = startHeddle(['dev', '--port', String(port), '--json'], { cwd, env });
-    return { command, ready: JSON.parse(await command.readFirstLine()) as ReadyMessage };
+    return { command, readyMessage: JSON.parse(await command.readFirstLine()) as ReadyMessage };
   }
 
   it.skipIf(binary === '')(
     'starts a server and a worker, prints their addresses, stops both, and keeps its runs for the next start',
-    POLL_OPTIONS,
+    TEST_OPTIONS,
     async () => {
       const cwd = createDataFolder();
       writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(APPROVAL_WORKFLOW)));
       const [port = 0] = await findFreePorts(1);
       const first = await startDev(cwd, port);
-      expect(first.ready).toMatchObject({ address: `127.0.0.1:${port}`, data: './.heddle' });
-      if (first.ready.ui !== undefined) expect((await fetch(first.ready.ui)).status).toBe(200);
-      const remoteArgs = ['--runtime', 'temporal', '--no-worker', '--address', first.ready.address];
+      expect(first.readyMessage).toMatchObject({ address: `127.0.0.1:${port}`, data: './.heddle' });
+      if (first.readyMessage.ui !== undefined) expect((await fetch(first.readyMessage.ui)).status).toBe(200);
+      const remoteArgs = ['--runtime', 'temporal', '--no-worker', '--address', first.readyMessage.address];
       const runResult = await runHeddle(['run', 'flow.json', ...remoteArgs, '--json'], { cwd });
       expect(runResult.exitCode, runResult.stderr).toBe(3);
       const { runId } = (JSON.parse(runResult.stdout) as { data: { runId: string } }).data;
@@ -46,7 +46,7 @@ describeTemporal('heddle dev', ({ binary = '', address: sharedServerAddress }) =
       expect((await first.command.result).exitCode).toBe(0);
       expect(
         await findReadinessProblem({
-          address: first.ready.address,
+          address: first.readyMessage.address,
           namespace: 'default',
           searchAttributes: [],
         }),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { draftOf } from '../support/api.ts';
-import { startServe } from '../support/heddle.ts';
+import { startHeddleServe } from '../support/heddle.ts';
 import type { RunningServer } from '../support/heddle.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { describeTemporal } from '../support/temporal.ts';
@@ -34,16 +34,16 @@ const DEFINITION = workflow(
 );
 
 /**
- * Starts `heddle serve` with these options of the server and the store. `previous`: an earlier process with the same
- * store, whose key and workspace are used.
+ * Starts `heddle serve` with these options of the server and the store. `previousServer`: an earlier process with the
+ * same store, whose key and workspace are used.
  */
 async function startServer(
   serverArgs: readonly string[],
   storeArgs: readonly string[],
-  previous?: Server,
+  previousServer?: Server,
 ): Promise<Server> {
   const args = ['--grace', '5', ...TEMPORAL_RUNTIME_ARGS, ...serverArgs, ...storeArgs];
-  const server = { ...previous, ...(await startServe(args, { env: SECRET_ENV })) };
+  const server = { ...previousServer, ...(await startHeddleServe(args, { env: SECRET_ENV })) };
   const { url, key } = server;
   return {
     ...server,

@@ -8,7 +8,7 @@ import { runHeddle } from '../support/heddle.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { isFullRun, reportSkipped } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 import { startNewsFeed } from '../triggers/feeds/setup.ts';
 import { TEMPORAL_RUNTIME_ARGS, createProject } from './cli.ts';
 
@@ -35,14 +35,14 @@ describeTemporal('heddle worker --triggers', (server) => {
     news.items.push({ id: 'second' }, { id: 'first' });
     const askBlock = { type: 'human_in_the_loop', subBlocks: {} };
     const fields = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
-    const id = await api.deploy(triggerWorkflow(fields, { type: 'rss', lastBlock: askBlock }));
-    const allowedHost = ['--allow-host', new URL(news.url).host];
+    const id = await api.deploy(createTriggerWorkflow(fields, { type: 'rss', lastBlock: askBlock }));
+    const allowHostArgs = ['--allow-host', new URL(news.url).host];
     const workers = [1, 2].map(() =>
-      project.start(['worker', '--json', '--triggers', '--origin', ORIGIN, ...allowedHost]),
+      project.start(['worker', '--json', '--triggers', '--origin', ORIGIN, ...allowHostArgs]),
     );
     for (const worker of workers) {
-      const ready = JSON.parse(await worker.readFirstLine()) as object;
-      expect(ready).toMatchObject({ roles: ['engine', 'effects', 'segments', 'triggers'] });
+      const readyMessage = JSON.parse(await worker.readFirstLine()) as object;
+      expect(readyMessage).toMatchObject({ roles: ['engine', 'effects', 'segments', 'triggers'] });
     }
 
     const listPausedRuns = async () => (await api.engine.listRuns({ status: ['paused'] })).runs;
@@ -79,14 +79,14 @@ describeTemporal('heddle worker --triggers', (server) => {
       const { url: baseUrl } = JSON.parse(await serveProcess.readFirstLine()) as { url: string };
       const worker = start(['worker', '--json', '--triggers', ...storeArgs], { cwd, env });
       await worker.readFirstLine();
-      const yearlyWorkflow = triggerWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
+      const yearlyWorkflow = createTriggerWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
       const scheduledWorkflowIds = [
         await api.deploy(yearlyWorkflow),
         await api.deploy(yearlyWorkflow),
         await api.deploy(yearlyWorkflow),
       ];
       const fields = { idempotencyField: 'id' };
-      const webhookWorkflowId = await api.deploy(triggerWorkflow(fields, { type: 'generic_webhook' }));
+      const webhookWorkflowId = await api.deploy(createTriggerWorkflow(fields, { type: 'generic_webhook' }));
 
       const db = api.store.database as Kysely<TriggerTables>;
       /** Makes all schedules due now. */
@@ -113,7 +113,7 @@ describeTemporal('heddle worker --triggers', (server) => {
       );
       const path = new URL(data.webhooks[0]?.url ?? '').pathname;
       const headers = { 'Content-Type': 'application/json' };
-      const deliveries = ['a', 'b', 'a', 'b'].map(async (id) => {
+      const runIdPromises = ['a', 'b', 'a', 'b'].map(async (id) => {
         const response = await fetch(baseUrl + path, {
           method: 'POST',
           headers,
@@ -121,7 +121,7 @@ describeTemporal('heddle worker --triggers', (server) => {
         });
         return ((await response.json()) as { runId: string }).runId;
       });
-      const [firstRunId, secondRunId, ...repeatedRunIds] = await Promise.all(deliveries);
+      const [firstRunId, secondRunId, ...repeatedRunIds] = await Promise.all(runIdPromises);
       expect(repeatedRunIds).toEqual([firstRunId, secondRunId]);
       await expect.poll(countRuns, POLL_OPTIONS).toEqual([1, 1, 1, 2]);
 

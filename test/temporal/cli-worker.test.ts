@@ -12,7 +12,7 @@ import { code, start } from '../support/workflow-file.ts';
 import type { WorkflowSettings } from '../support/workflow-file.ts';
 import { TEMPORAL_RUNTIME_ARGS, createProject } from './cli.ts';
 import type { Project } from './cli.ts';
-import { clientOf, eventCountsOf, historyText } from './history.ts';
+import { openClient, countEvents, fetchHistoryText } from './history.ts';
 
 const REMOTE_RUN_ARGS = [...TEMPORAL_RUNTIME_ARGS, '--no-worker'] as const;
 const WAIT_BLOCK = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
@@ -37,10 +37,10 @@ interface ReadyMessage {
 async function startWorker(
   project: Project,
   ...args: string[]
-): Promise<{ worker: RunningCommand; ready: ReadyMessage }> {
+): Promise<{ worker: RunningCommand; readyMessage: ReadyMessage }> {
   const worker = project.start(['worker', '--json', '--health', '0', ...args]);
-  const ready = JSON.parse(await worker.readFirstLine()) as ReadyMessage;
-  return { worker, ready };
+  const readyMessage = JSON.parse(await worker.readFirstLine()) as ReadyMessage;
+  return { worker, readyMessage };
 }
 
 async function hasRunningActivity({ health }: ReadyMessage): Promise<boolean> {
@@ -56,9 +56,9 @@ describeTemporal('heddle worker', (server) => {
       blocks: { s: start(), end: code('return {{NAME}}', { name: 'End' }) },
       edges: ['s > end'],
     });
-    const { ready } = await startWorker(project, '--env', 'NAME=of the worker');
-    expect(ready).toMatchObject({ queue: project.queue, roles: ['engine', 'effects', 'segments'] });
-    expect(await (await fetch(`${ready.health}/healthz`)).text()).toBe('polling\n');
+    const { readyMessage } = await startWorker(project, '--env', 'NAME=of the worker');
+    expect(readyMessage).toMatchObject({ queue: project.queue, roles: ['engine', 'effects', 'segments'] });
+    expect(await (await fetch(`${readyMessage.health}/healthz`)).text()).toBe('polling\n');
     const { exitCode, stdout, stderr } = await project.run('--no-worker', '--env', 'NAME=of the client');
     expect(stderr).toContain('! --env has no effect: workers have their own options.');
     expect(JSON.parse(stdout)).toMatchObject({ result: '«redacted:NAME»' });
@@ -83,11 +83,11 @@ describeTemporal('heddle worker', (server) => {
       );
       expect(run.exitCode, run.stderr).toBe(0);
       const { runId } = (JSON.parse(run.stdout) as { data: { runId: string } }).data;
-      const client = await clientOf(server);
-      const history = await historyText(client, runId);
+      const client = await openClient(server);
+      const history = await fetchHistoryText(client, runId);
       expect(history).toContain('binary/encrypted');
       expect(history).not.toContain('sheep');
-      expect(await eventCountsOf(client, runId)).toMatchObject({ activityTaskScheduled: 2 });
+      expect(await countEvents(client, runId)).toMatchObject({ activityTaskScheduled: 2 });
     },
   );
 
@@ -108,9 +108,9 @@ describeTemporal('heddle worker', (server) => {
 
   sampledIt('on SIGTERM waits for running blocks and exits with 0', async () => {
     const project = createProject(server, busyWorkflow(2500));
-    const { worker, ready } = await startWorker(project);
+    const { worker, readyMessage } = await startWorker(project);
     const run = project.start(['run', 'flow.json', ...REMOTE_RUN_ARGS]);
-    await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => hasRunningActivity(readyMessage), { timeout: 20_000 }).toBe(true);
     worker.child.kill('SIGTERM');
     const { exitCode, stderr } = await worker.result;
     expect(exitCode).toBe(0);
@@ -125,9 +125,9 @@ describeTemporal('heddle worker', (server) => {
 
   sampledIt('cancels blocks that exceed the grace period, so that another worker runs them', async () => {
     const project = createProject(server, busyWorkflow(4000));
-    const { worker, ready } = await startWorker(project, '--grace', '0');
+    const { worker, readyMessage } = await startWorker(project, '--grace', '0');
     const run = project.start(['run', 'flow.json', ...REMOTE_RUN_ARGS]);
-    await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => hasRunningActivity(readyMessage), { timeout: 20_000 }).toBe(true);
     worker.child.kill('SIGTERM');
     expect((await worker.result).exitCode).toBe(0);
     await startWorker(project);
@@ -138,9 +138,9 @@ describeTemporal('heddle worker', (server) => {
 
   sampledIt('exits with 130 on a second signal', async () => {
     const project = createProject(server, busyWorkflow(60_000));
-    const { worker, ready } = await startWorker(project);
+    const { worker, readyMessage } = await startWorker(project);
     project.start(['run', 'flow.json', ...REMOTE_RUN_ARGS]);
-    await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => hasRunningActivity(readyMessage), { timeout: 20_000 }).toBe(true);
     worker.child.kill('SIGINT');
     await worker.waitForText('Stopping');
     const signalInterval = setInterval(() => worker.child.kill('SIGINT'), 250);

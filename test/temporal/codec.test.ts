@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { clientOf, historyText } from './history.ts';
+import { openClient, fetchHistoryText } from './history.ts';
 import { createCluster } from './cluster.ts';
 
 const POLL_OPTIONS = { timeout: 30_000 };
@@ -50,8 +50,8 @@ async function runAndReadHistories(
   });
   const { runs } = await engine.listRuns();
   expect(runs).toHaveLength(2);
-  const client = await clientOf(server);
-  const texts = await Promise.all(runs.map(({ runId }) => historyText(client, runId)));
+  const client = await openClient(server);
+  const texts = await Promise.all(runs.map(({ runId }) => fetchHistoryText(client, runId)));
   return { text: texts.join('\n'), token };
 }
 

@@ -4,6 +4,6 @@ import { createRuntime } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
   const shares = { share: 1 / 14, restartShare: 1 / 8 };
-  const runtime = { durable: true, shared: true, ...shares };
-  describeServices('Temporal', (registerCleanup) => createRuntime(server, registerCleanup), runtime);
+  const runtimeOptions = { durable: true, continuesOnAnyWorker: true, ...shares };
+  describeServices('Temporal', (registerCleanup) => createRuntime(server, registerCleanup), runtimeOptions);
 });

@@ -1,6 +1,6 @@
 import { blocks } from '@heddle/blocks';
 import type { AgentTool } from '@heddle/blocks';
-import { keysInText, openWorkerStore, Sealer } from '@heddle/service';
+import { parseKeys, openWorkerStore, Sealer } from '@heddle/service';
 import { OAuthClients, readOAuthClients, storeCredential } from '@heddle/service/credentials';
 import { expect, it, onTestFinished } from 'vitest';
 import { openServiceStore, tenantOptionsOf, createTestApi } from '../support/api.ts';
@@ -9,7 +9,7 @@ import { startOAuthServer } from '../support/oauth-server.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { clientOf, historyText } from './history.ts';
+import { openClient, fetchHistoryText } from './history.ts';
 import { createCluster } from './cluster.ts';
 
 const KEY = 'sk-the-key-of-the-workspace';
@@ -39,13 +39,13 @@ describeTemporal('stored credentials', (server) => {
       onTestFinished(() => oauthServer.close());
       const cluster = createCluster(server);
       const postgresUrl = kind === 'PostgreSQL' ? await createPostgresDatabase() : undefined;
-      const runStore = postgresUrl === undefined ? {} : { data: undefined, postgres: postgresUrl };
+      const runStoreOptions = postgresUrl === undefined ? {} : { data: undefined, postgres: postgresUrl };
       const secret = 'x'.repeat(32);
       const serviceLocation =
         postgresUrl === undefined ? { data: cluster.data } : { postgres: { url: postgresUrl } };
       const store = await openServiceStore({ ...serviceLocation, secret });
-      const engine = await cluster.openEngine(tenantOptionsOf(store), runStore as object);
-      const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
+      const engine = await cluster.openEngine(tenantOptionsOf(store), runStoreOptions as object);
+      const sealer = new Sealer(parseKeys(Buffer.alloc(32, 1).toString('base64')));
       const api = await createTestApi({ engine, store, sealer });
       const { workspaceId } = api;
       await storeCredential(store.database, sealer, {
@@ -75,7 +75,7 @@ describeTemporal('stored credentials', (server) => {
       onTestFinished(() => workerStore.close());
       const { services } = modelServer;
       await cluster.startWorker({
-        ...(runStore as object),
+        ...(runStoreOptions as object),
         ...{
           resolveChild: workerStore.resolveChild,
           tenant: workerStore.tenant,
@@ -102,7 +102,7 @@ describeTemporal('stored credentials', (server) => {
       expect(logs).toContain('Bearer «redacted:Shop»');
       const run = JSON.stringify(await engine.getRun(runId));
       expect(run).toContain('MODEL_REFUSED');
-      const history = await historyText(await clientOf(server), runId);
+      const history = await fetchHistoryText(await openClient(server), runId);
       expect(history.length).toBeGreaterThan(1000);
       const outputs = [
         JSON.stringify(response.body),

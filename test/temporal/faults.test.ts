@@ -12,7 +12,7 @@ import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { startProxy } from './server-proxy.ts';
-import { clientOf, eventCountsOf } from './history.ts';
+import { openClient, countEvents } from './history.ts';
 import { createCluster } from './cluster.ts';
 import { eventTypeOf } from './replay/histories.ts';
 
@@ -23,7 +23,7 @@ const oneBlockWorkflow = workflow([fn('A', 'return 1')], ['Start -> A']);
 /** Opens the stores of `data` with some methods replaced. The stores are closed after the test. */
 function openStoresWith(
   data: string,
-  overridesFor: (stores: SharedStores) => {
+  createOverrides: (stores: SharedStores) => {
     runs?: Partial<SharedStores['runs']>;
     values?: Partial<SharedStores['values']>;
     definitions?: Partial<SharedStores['definitions']>;
@@ -31,7 +31,7 @@ function openStoresWith(
 ): SharedStores {
   const stores = openStores({ data, shared: true });
   onTestFinished(() => stores.close());
-  const { runs = {}, values = {}, definitions = {} } = overridesFor(stores);
+  const { runs = {}, values = {}, definitions = {} } = createOverrides(stores);
   return {
     ...stores,
     runs: overrideMethods(stores.runs, runs),
@@ -68,18 +68,18 @@ describeTemporal('faults', (server) => {
     ['an unknown namespace', { namespace: 'nowhere' }, /namespace "nowhere".*cannot be used/],
   ])('%s', (_, invalidOption, message) => {
     const target = { ...server, ...invalidOption };
-    const failure = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
+    const expectedError = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
 
     it('is reported when an engine opens', async () => {
       const { data } = createCluster(server);
       const runtime = temporal({ address: target.address, namespace: target.namespace, data });
-      await expect(createEngine({ runtime })).rejects.toMatchObject(failure);
+      await expect(createEngine({ runtime })).rejects.toMatchObject(expectedError);
     });
 
     it('is reported when a worker opens', async () => {
       const { data } = createCluster(server);
       const options = { address: target.address, namespace: target.namespace, data };
-      await expect(createWorker(options)).rejects.toMatchObject(failure);
+      await expect(createWorker(options)).rejects.toMatchObject(expectedError);
     });
   });
 
@@ -118,7 +118,7 @@ describeTemporal('faults', (server) => {
     sampledIt('is started by a later engine, for any worker', async () => {
       const { cluster, runId } = await startRunWithoutServer();
       const engine = await cluster.openEngine();
-      const client = await clientOf(server);
+      const client = await openClient(server);
       await expect
         .poll(
           () =>
@@ -172,7 +172,7 @@ describeTemporal('faults', (server) => {
           output: { result: 5 },
         });
       expect(incompleteWorker.status().state).toBe('polling');
-      expect(await eventCountsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+      expect(await countEvents(await openClient(server), runId)).not.toHaveProperty('workflowTaskFailed');
     },
   );
 
@@ -224,7 +224,7 @@ describeTemporal('faults', (server) => {
       await expect
         .poll(() => engine.getRun(runId), POLL_OPTIONS)
         .toMatchObject(suspendedRun(/newer Heddle started this run \(format 99/));
-      const client = await clientOf(server);
+      const client = await openClient(server);
       await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
         cause: { type: 'DATA_FORMAT_UNSUPPORTED' },
       });
@@ -253,11 +253,11 @@ describeTemporal('faults', (server) => {
     const { runId } = await engine.start({ workflow: definition });
     const call = await scriptedExecutor.nextCall('A');
     isLost = true;
-    call.done();
+    call.complete();
     await expect
       .poll(() => engine.getRun(runId), POLL_OPTIONS)
       .toMatchObject(suspendedRun(/value .* is not in the value store/));
-    expect(await eventCountsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+    expect(await countEvents(await openClient(server), runId)).not.toHaveProperty('workflowTaskFailed');
     isLost = false;
     await expect
       .poll(() => engine.getRun(runId), POLL_OPTIONS)
@@ -283,7 +283,7 @@ describeTemporal('faults', (server) => {
       stall();
       // A regular activity writes the record after an answer.
       const resumption = engine.resume(runId, { token: pause?.token ?? '' });
-      const handle = (await clientOf(server)).workflow.getHandle(runId);
+      const handle = (await openClient(server)).workflow.getHandle(runId);
       const findActivity = async () => (await handle.describe()).raw.pendingActivities?.[0];
       await expect.poll(findActivity, POLL_OPTIONS).toMatchObject({
         activityType: { name: 'heddle.settle' },
@@ -320,7 +320,7 @@ describeTemporal('faults', (server) => {
         ['Start -> H', 'Start -> I', 'Start -> W'],
       );
       const { runId } = await engine.execute({ workflow: pausingWorkflow });
-      const handle = (await clientOf(server)).workflow.getHandle(runId);
+      const handle = (await openClient(server)).workflow.getHandle(runId);
       const readEventTypes = async () => ((await handle.fetchHistory()).events ?? []).map(eventTypeOf);
       await expect.poll(readEventTypes, POLL_OPTIONS).toContain('timerStarted');
       const [pause] = (await engine.getRun(runId)).pauses.filter(({ kind }) => kind === 'human');
@@ -352,7 +352,7 @@ describeTemporal('faults', (server) => {
     await expect.poll(() => engine.getRun(runId), POLL_OPTIONS).toMatchObject(suspendedRun(reason));
     const [child] = await engine.childRuns(runId);
     expect(await engine.getRun(child?.runId ?? '')).toMatchObject(suspendedRun(reason));
-    expect(await eventCountsOf(await clientOf(server), runId)).toMatchObject({
+    expect(await countEvents(await openClient(server), runId)).toMatchObject({
       startChildWorkflowExecutionInitiated: 1,
     });
   });
@@ -407,7 +407,7 @@ describeTemporal('faults', (server) => {
       await expect
         .poll(() => engine.getRun(runId), POLL_OPTIONS)
         .toMatchObject(suspendedRun(/too large for Temporal/));
-      expect(await eventCountsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+      expect(await countEvents(await openClient(server), runId)).not.toHaveProperty('workflowTaskFailed');
     });
   });
 });

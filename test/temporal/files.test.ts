@@ -3,7 +3,7 @@ import { openServiceStore, tenantOptionsOf, createTestApi } from '../support/api
 import { ECHO_WORKFLOW, FILE } from '../support/api-files.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { clientOf, historyText } from './history.ts';
+import { openClient, fetchHistoryText } from './history.ts';
 import { createCluster } from './cluster.ts';
 
 interface ExecuteResult {
@@ -37,7 +37,7 @@ describeTemporal('files of an input', (server) => {
       const { doc, text: readText } = data.output.data;
       expect(doc).toMatchObject([{ name: 'abc.txt', base64: content }]);
       expect(readText).toBe(isRead ? content : undefined);
-      const history = await historyText(await clientOf(server), data.runId);
+      const history = await fetchHistoryText(await openClient(server), data.runId);
       expect(history).toContain(data.runId);
       expect(history).not.toContain(content.slice(0, 40));
       const fileResponse = await api.fetch('GET', `${path}/runs/${data.runId}/files/${doc[0]?.id}`);

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 const { History } = proto.temporal.api.history.v1;
 
 /** Returns a plain Temporal client of the server, which is closed after the test. */
-export async function clientOf({
+export async function openClient({
   address,
   namespace,
 }: {
@@ -18,13 +18,13 @@ export async function clientOf({
 }
 
 /** Returns the whole history of a run on the server as text. */
-export async function historyText(client: Client, runId: string): Promise<string> {
+export async function fetchHistoryText(client: Client, runId: string): Promise<string> {
   const history = await client.workflow.getHandle(runId).fetchHistory();
   return Buffer.from(History.encode(history).finish()).toString('latin1');
 }
 
 /** Returns the number of events in the history of a run, by type. */
-export async function eventCountsOf(client: Client, runId: string): Promise<{ [type: string]: number }> {
+export async function countEvents(client: Client, runId: string): Promise<{ [type: string]: number }> {
   const { events } = await client.workflow.getHandle(runId).fetchHistory();
   const counts: { [type: string]: number } = {};
   for (const event of events ?? []) {

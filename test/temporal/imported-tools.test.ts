@@ -5,7 +5,7 @@ import { startSessionServer } from '../support/mcp-official.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { clientOf, historyText } from './history.ts';
+import { openClient, fetchHistoryText } from './history.ts';
 import { createCluster } from './cluster.ts';
 
 const KEY = 'key-of-the-shop';
@@ -53,7 +53,7 @@ describeTemporal('tools', (server) => {
     const texts = [
       JSON.stringify(result),
       JSON.stringify(await engine.getLogs(run.runId)),
-      await historyText(await clientOf(server), run.runId),
+      await fetchHistoryText(await openClient(server), run.runId),
       JSON.stringify(modelServer.requests.map(({ body }) => body)),
     ];
     for (const text of texts) expect(text).not.toContain(KEY);
@@ -87,14 +87,14 @@ describeTemporal('tools', (server) => {
       output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },
     });
     expect(mcpServer.calls).toEqual(['Narvik', 'Oslo']);
-    expect(new Set(mcpServer.initialized)).toEqual(new Set([`Bearer ${KEY}`]));
-    await expect.poll(() => mcpServer.ended.length).toBe(mcpServer.initialized.length);
-    expect(await historyText(await clientOf(server), run.runId)).not.toContain(KEY);
+    expect(new Set(mcpServer.sessionAuthorizations)).toEqual(new Set([`Bearer ${KEY}`]));
+    await expect.poll(() => mcpServer.endedSessionIds.length).toBe(mcpServer.sessionAuthorizations.length);
+    expect(await fetchHistoryText(await openClient(server), run.runId)).not.toContain(KEY);
     const slowRun = await engine.start({ workflow: workflow([mcpBlock('Slow', 'slow')], ['Start -> Slow']) });
     await expect.poll(() => mcpServer.calls, { timeout: 10_000 }).toContain('slow');
     await slowRun.cancel();
     expect(await slowRun.result()).toMatchObject({ status: 'cancelled' });
     await expect.poll(() => mcpServer.calls, { timeout: 10_000 }).toContain('cancelled');
-    await expect.poll(() => mcpServer.ended.length).toBe(mcpServer.initialized.length);
+    await expect.poll(() => mcpServer.endedSessionIds.length).toBe(mcpServer.sessionAuthorizations.length);
   });
 });

@@ -24,7 +24,7 @@ describeTemporal('a workflow called as a tool by an agent whose worker is killed
     const { output } = await run.result();
     expectOneRepeatedCall(output);
     expect(await engine.childRuns(run.runId)).toHaveLength(4);
-    otherProcess.end();
+    otherProcess.closeStdin();
     expect(await otherProcess.lastLine).toBe('4');
   });
 });
@@ -42,7 +42,7 @@ describeTemporal('an agent whose worker is killed during the fourth tool call', 
     const otherProcess = startProcess({ worker, ...commonOptions });
     const { output } = await run.result();
     expectOneRepeatedCall(output);
-    otherProcess.end();
+    otherProcess.closeStdin();
     expect(await otherProcess.lastLine).toBe('4');
   });
 });

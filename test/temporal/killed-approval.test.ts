@@ -21,7 +21,7 @@ describeTemporal('an agent whose worker is killed after a person approved its ca
     const otherProcess = startProcess({ worker, ...commonOptions }, 'paying');
     const { output } = await resumption;
     expectOnePayment(output, true);
-    otherProcess.end();
+    otherProcess.closeStdin();
     await otherProcess.lastLine;
   });
 });

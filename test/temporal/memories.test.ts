@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
-  MEMORY_POINTS,
+  MEMORY_STOP_POINTS,
   startProcess,
-  startRememberingModel,
+  startConversationModel,
   CONVERSATION_WORKFLOW,
 } from '../agents/killable-process.ts';
 import { describeMemories } from '../conformance/runtime/memories.ts';
@@ -14,10 +14,10 @@ describeTemporal('agents with a memory', (server) => {
   describeMemories((registerCleanup) => createRuntime(server, registerCleanup));
 
   describe('whose worker is killed after the answer of the model', () => {
-    it.each(MEMORY_POINTS)(
+    it.each(MEMORY_STOP_POINTS)(
       'at the point "%s", %s, have the exchange in the conversation once',
-      async (stopPoint, _when, callCount) => {
-        const { commonOptions, expectOneExchange } = await startRememberingModel();
+      async (stopPoint, _description, callCount) => {
+        const { commonOptions, expectOneExchange } = await startConversationModel();
         const cluster = createCluster(server);
         const { address, namespace } = server;
         const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
@@ -30,7 +30,7 @@ describeTemporal('agents with a memory', (server) => {
         const { output } = await run.result();
         await engine.execute({ workflow: CONVERSATION_WORKFLOW }, { question: 'two' });
         expectOneExchange(output, callCount);
-        otherProcess.end();
+        otherProcess.closeStdin();
         await otherProcess.lastLine;
       },
     );

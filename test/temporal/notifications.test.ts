@@ -26,7 +26,7 @@ describeTemporal('notifications of pauses', (server) => {
     await run.result();
     const [pause] = (await engine.getRun(run.runId)).pauses;
     expectOneNotification(pause?.output, options.effectsFile);
-    otherProcess.end();
+    otherProcess.closeStdin();
     await otherProcess.lastLine;
   });
 

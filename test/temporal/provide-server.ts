@@ -37,7 +37,7 @@ export const SERVER_REQUEST_SUFFIX = '.requested';
 const POLL_MS = 100;
 
 /** The result of opening a server for the tests of a project: the server, or the reason why there is none. */
-export interface ServerAttempt {
+export interface OpenServerResult {
   readonly server: TemporalForTests;
   stop(): Promise<void>;
 }
@@ -48,34 +48,34 @@ export interface ServerAttempt {
  */
 export function provideServer(
   project: TestProject,
-  open: () => Promise<ServerAttempt>,
+  open: () => Promise<OpenServerResult>,
   isImmediate: boolean,
 ): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-tests-'));
   const file = join(folder, 'server.json');
-  const start = async (): Promise<ServerAttempt> => {
+  const start = async (): Promise<OpenServerResult> => {
     const result = await open().catch((error: unknown) =>
-      reportNoServer(error instanceof Error ? error.message : String(error)),
+      reportMissingServer(error instanceof Error ? error.message : String(error)),
     );
     writeFileSync(`${file}.new`, JSON.stringify(result.server));
     renameSync(`${file}.new`, file);
     return result;
   };
-  let serverAttempt = isImmediate ? start() : undefined;
+  let resultPromise = isImmediate ? start() : undefined;
   const timer = setInterval(() => {
-    if (existsSync(file + SERVER_REQUEST_SUFFIX)) serverAttempt ??= start();
+    if (existsSync(file + SERVER_REQUEST_SUFFIX)) resultPromise ??= start();
   }, POLL_MS);
   timer.unref();
   project.provide('temporal', file);
   return async () => {
     clearInterval(timer);
-    await (await serverAttempt)?.stop();
+    await (await resultPromise)?.stop();
     rmSync(folder, { recursive: true, force: true });
   };
 }
 
 /** Reports that there is no server. If one is required, each file of the project fails, but not the whole run. */
-export function reportNoServer(reason: string): ServerAttempt {
+export function reportMissingServer(reason: string): OpenServerResult {
   const isRequired = process.env['HEDDLE_REQUIRE_TEMPORAL'] === '1';
   process.stderr.write(`Tests of the Temporal runtime ${isRequired ? 'fail' : 'are skipped'}: ${reason}\n`);
   return { server: { kind: 'none', reason, isRequired }, stop: async () => undefined };

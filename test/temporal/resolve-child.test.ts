@@ -1,4 +1,4 @@
-import { keysInText, openWorkerStore, openServiceStore, Sealer } from '@heddle/service';
+import { parseKeys, openWorkerStore, openServiceStore, Sealer } from '@heddle/service';
 import { expect, it, onTestFinished } from 'vitest';
 import { tenantOptionsOf, createTestApi } from '../support/api.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
@@ -7,7 +7,7 @@ import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { createCluster } from './cluster.ts';
 
-const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
+const sealer = new Sealer(parseKeys(Buffer.alloc(32, 1).toString('base64')));
 
 describeTemporal('workers that look up child workflows in workspaces', (server) => {
   it('run the version of a child that the service has deployed, not the newest one of the engine', async () => {

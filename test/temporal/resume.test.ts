@@ -7,7 +7,7 @@ import { createDataFolder } from '../support/data-folder.ts';
 import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { clientOf } from './history.ts';
+import { openClient } from './history.ts';
 import { openEngine } from './replay/open-engine.ts';
 
 const PAUSING_WORKFLOW = workflow([work('A'), block('H', 'human_in_the_loop')], ['Start -> A -> H']);
@@ -26,7 +26,7 @@ describeTemporal('answers to pauses', (server) => {
     const call = await scriptedExecutor.nextCall('A');
     const header = await stores.runs.header(runId);
     const token = derivePauseToken(header?.tokenKey ?? '', { block: 'H', scope: [], try: 1 });
-    const handle = (await clientOf(server)).workflow.getHandle(runId);
+    const handle = (await openClient(server)).workflow.getHandle(runId);
     const sendAnswer = (updateId: string, position: { seq?: number }): Promise<number> => {
       const entry = { atMs: 1, type: 'resumed', block: 'H', scope: [], token, output: { v: { n: 1 } } };
       const message: ResumeMessage = {
@@ -45,7 +45,7 @@ describeTemporal('answers to pauses', (server) => {
     await expect
       .poll(async () => JSON.stringify(await handle.fetchHistory()).includes('"early"'), { timeout: 10_000 })
       .toBe(true);
-    call.done();
+    call.complete();
     expect(await earlyAnswer).toBe(5);
     await handle.result();
     expect(await engine.getRun(runId)).toMatchObject({ status: 'completed' });

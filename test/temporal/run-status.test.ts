@@ -2,12 +2,12 @@ import { expect, it } from 'vitest';
 import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { clientOf } from './history.ts';
+import { openClient } from './history.ts';
 import { createCluster } from './cluster.ts';
 
 describeTemporal('the server’s status of a run that the engine cancelled', (server) => {
   const statusOf = async (runId: string): Promise<string> => {
-    const handle = (await clientOf(server)).workflow.getHandle(runId);
+    const handle = (await openClient(server)).workflow.getHandle(runId);
     // The run's record is written before its workflow ends on the server.
     await handle.result().catch(() => undefined);
     return (await handle.describe()).status.name;

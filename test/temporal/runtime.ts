@@ -13,7 +13,7 @@ import { Context } from '@temporalio/activity';
 import type { RuntimeUnderTest, RegisterCleanup } from '../conformance/runtime/runtime-under-test.ts';
 import { createDataFolder } from '../support/data-folder.ts';
 
-let clockedBundlePath: Promise<string> | undefined;
+let testClockBundlePath: Promise<string> | undefined;
 
 /** Returns a factory of engines that share a server, a queue and a data folder. Each has a worker in this process. */
 export function createRuntime(
@@ -37,7 +37,7 @@ export function createRuntime(
     open: async (options = {}) => {
       const { clock } = options;
       if (clock) await useClock(clock);
-      const bundle = clock && (await (clockedBundlePath ??= bundleClockedWorkflow()));
+      const bundlePath = clock && (await (testClockBundlePath ??= bundleTestClockWorkflow()));
       const engine = await createEngine({
         ...options,
         runtime: temporal({
@@ -45,7 +45,7 @@ export function createRuntime(
           namespace,
           taskQueue: queue,
           data,
-          ...(bundle !== undefined && { bundle }),
+          ...(bundlePath !== undefined && { bundlePath }),
         }),
       });
       engines.push(engine);
@@ -55,12 +55,12 @@ export function createRuntime(
 }
 
 /** Bundles the workflow whose timers use the clock of a test. Returns the path of the bundle. */
-async function bundleClockedWorkflow(): Promise<string> {
+async function bundleTestClockWorkflow(): Promise<string> {
   const { code } = await bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('clocked-workflow.ts', import.meta.url)),
+    workflowsPath: fileURLToPath(new URL('test-clock-workflow.ts', import.meta.url)),
     logger: new DefaultLogger('WARN'),
   });
-  const path = join(await mkdtemp(join(tmpdir(), 'heddle-clocked-')), 'bundle.js');
+  const path = join(await mkdtemp(join(tmpdir(), 'heddle-test-clock-')), 'bundle.js');
   await writeFile(path, code);
   return path;
 }

@@ -19,7 +19,7 @@ import { createRuntime } from './runtime.ts';
 
 /** A segment is a part of a run that one process drives between two checkpoints. */
 describeTemporal('segments', (server) => {
-  const clientOf = async (): Promise<Client> => {
+  const connectClient = async (): Promise<Client> => {
     const connection = await Connection.connect({ address: server.address });
     onTestFinished(() => connection.close());
     return new Client({ connection, namespace: server.namespace });
@@ -40,14 +40,14 @@ describeTemporal('segments', (server) => {
 
   const completeAllCalls = async (
     scriptedExecutor: ScriptedExecutor,
-    block: string,
+    blockName: string,
     output: JsonObject,
   ): Promise<never> => {
-    for (;;) (await scriptedExecutor.nextCall(block)).done(output);
+    for (;;) (await scriptedExecutor.nextCall(blockName)).complete(output);
   };
 
   it('a block that takes too long for a workflow task continues in an activity without a second execution', async () => {
-    const client = await clientOf();
+    const client = await connectClient();
     const scriptedExecutor = new ScriptedExecutor();
     const executor = { ...scriptedExecutor.executor, class: 'compute' as const };
     const engine = await createRuntime(server).open({ blocks: [executor] });
@@ -62,7 +62,7 @@ describeTemporal('segments', (server) => {
       .poll(() => activityTypesOf(client, run.runId), { timeout: 30_000 })
       .toEqual(['heddle.segment']);
     expect(call.context.signal.aborted).toBe(false);
-    call.done({ n: 2 });
+    call.complete({ n: 2 });
     // If the machine delays the worker, the server times a task out, and its blocks run again.
     void completeAllCalls(scriptedExecutor, 'A', { n: 2 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [1, 2] } });
@@ -73,7 +73,7 @@ describeTemporal('segments', (server) => {
   });
 
   it('a loop of compute blocks needs no activity for any number of iterations', async () => {
-    const client = await clientOf();
+    const client = await connectClient();
     const engine = await createRuntime(server).open();
     const definition = workflow(
       [
@@ -88,7 +88,7 @@ describeTemporal('segments', (server) => {
   });
 
   it('a run that is cancelled during its last workflow task is cancelled in all stores', async () => {
-    const client = await clientOf();
+    const client = await connectClient();
     const scriptedExecutor = new ScriptedExecutor({ A: () => ({ output: {} }) });
     const { engine, stores, close } = await openEngine(server, {
       data: createDataFolder(),
@@ -103,7 +103,7 @@ describeTemporal('segments', (server) => {
     const handle = client.workflow.getHandle(run.runId);
     await handle.signal(CANCEL_SIGNAL, message);
     // The worker stores the end of the run. The server then discards the task, because the task lacks the signal.
-    call.done();
+    call.complete();
     await expect(handle.result()).rejects.toThrow(WorkflowFailedError);
     expect(await engine.getRun(run.runId)).toMatchObject({ status: 'cancelled' });
     expect((await audit(stores)).problems).toEqual([]);

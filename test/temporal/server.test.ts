@@ -10,7 +10,7 @@ import {
   POLL_LIMITS,
   startDevServer,
 } from '../../packages/temporal/src/server/index.ts';
-import { findReadinessProblem } from '../../packages/temporal/src/server/ready.ts';
+import { findReadinessProblem } from '../../packages/temporal/src/server/readiness.ts';
 import { createDataFolder } from '../support/data-folder.ts';
 import { describeTemporal } from '../support/temporal.ts';
 
@@ -100,11 +100,11 @@ describeTemporal('a development server', ({ binary = '' }) => {
   );
 
   it.skipIf(binary === '')('ends when the process that started it is killed with SIGKILL', async () => {
-    const module = JSON.stringify(
+    const moduleUrl = JSON.stringify(
       new URL('../../packages/temporal/src/server/index.ts', import.meta.url).href,
     );
     const options = JSON.stringify({ binary, namespace: 'loom' });
-    const code = `import { startDevServer } from ${module}; console.log((await startDevServer(${options})).server.address);`;
+    const code = `import { startDevServer } from ${moduleUrl}; console.log((await startDevServer(${options})).server.address);`;
     const flags = ['--conditions=@heddle/source', '--input-type=module', '-e', code];
     const parentProcess = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] });
     const [address] = (await once(createInterface(parentProcess.stdout), 'line')) as [string];

@@ -4,7 +4,7 @@ import type { TestProject } from 'vitest/node';
 import { SERVER_REQUEST_SUFFIX } from './provide-server.ts';
 import { setup } from './setup.ts';
 
-describe('if no server answers', () => {
+describe('if no server responds', () => {
   it.each([
     ['', 'are skipped', false, 'temporal'],
     ['1', 'fail', true, 'heddle'],

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { findServer, type FoundServer, startDevServer } from '../../packages/temporal/src/server/index.ts';
-import { findReadinessProblem } from '../../packages/temporal/src/server/ready.ts';
-import { reportNoServer, type ServerAttempt, provideServer } from './provide-server.ts';
+import { findReadinessProblem } from '../../packages/temporal/src/server/readiness.ts';
+import { reportMissingServer, type OpenServerResult, provideServer } from './provide-server.ts';
 
 const NAMESPACE = 'heddle-tests';
 const FETCH_SCRIPT = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
@@ -26,9 +26,9 @@ export function setup(project: TestProject): () => Promise<void> {
   };
 }
 
-async function openServer(signal: AbortSignal): Promise<ServerAttempt> {
+async function openServer(signal: AbortSignal): Promise<OpenServerResult> {
   const server = await findOrFetchServer(signal);
-  if (server.kind === 'none') return reportNoServer(server.reason);
+  if (server.kind === 'none') return reportMissingServer(server.reason);
   if (server.kind === 'address') return useExistingServer(server.address);
   const binary = server.binary.path;
   // The database is a file. A database in memory is lost when its last connection closes, and the server closes a
@@ -42,7 +42,7 @@ async function openServer(signal: AbortSignal): Promise<ServerAttempt> {
   });
   if (startResult.kind === 'failed') {
     removeFolder();
-    return reportNoServer(startResult.reason);
+    return reportMissingServer(startResult.reason);
   }
   const { address, namespace, stop } = startResult.server;
   return {
@@ -71,11 +71,11 @@ function fetchServer(signal: AbortSignal): Promise<FoundServer> {
   });
 }
 
-async function useExistingServer(address: string): Promise<ServerAttempt> {
+async function useExistingServer(address: string): Promise<OpenServerResult> {
   const namespace = process.env['TEMPORAL_NAMESPACE'] ?? 'default';
   const problem = await findReadinessProblem({ address, namespace, searchAttributes: [] });
   if (problem !== undefined)
-    return reportNoServer(`TEMPORAL_ADDRESS=${address}, namespace ${namespace}: ${problem}.`);
+    return reportMissingServer(`TEMPORAL_ADDRESS=${address}, namespace ${namespace}: ${problem}.`);
   const server = { kind: 'serving', address, namespace, binary: undefined } as const;
   return { server, stop: async () => undefined };
 }

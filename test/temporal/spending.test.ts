@@ -8,15 +8,15 @@ import type { ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { createCluster } from './cluster.ts';
 
-const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT_FIELDS)], ['Start -> A']) };
+const AGENT_SOURCE = { workflow: workflow([block('A', 'agent', AGENT_FIELDS)], ['Start -> A']) };
 
 function optionsFor(
-  server: ModelServer,
+  modelServer: ModelServer,
   { maxCost, ...blocksOptions }: BlocksOptions & Pick<EngineOptions, 'maxCost'>,
 ) {
   return {
     blocks: blocks(blocksOptions),
-    services: server.services,
+    services: modelServer.services,
     credentials: { openai: 'key-of-openai' },
     ...(maxCost && { maxCost }),
   };
@@ -24,30 +24,30 @@ function optionsFor(
 
 describeTemporal('agents on Temporal workers that share a data folder', (temporalServer) => {
   it('share one spending limit', async () => {
-    const server = await startModel(() => ({ ...RESPONSE, outputTokens: 1000 }));
+    const modelServer = await startModel(() => ({ ...RESPONSE, outputTokens: 1000 }));
     const cluster = createCluster(temporalServer);
-    const options = optionsFor(server, { maxCost: { tenant: { dollars: 0.025 } } });
+    const options = optionsFor(modelServer, { maxCost: { tenant: { dollars: 0.025 } } });
     await cluster.startWorker(options);
     await cluster.startWorker(options);
     const engine = await cluster.openEngine();
-    const runs = await Promise.all(Array.from({ length: 6 }, () => engine.execute(AGENT_FLOW)));
+    const runs = await Promise.all(Array.from({ length: 6 }, () => engine.execute(AGENT_SOURCE)));
     expect(runs.filter(({ status }) => status === 'completed')).toHaveLength(2);
     expect(runs.filter(({ error }) => error?.code === 'SPENDING_CAP_REACHED')).toHaveLength(4);
-    expect(server.requests).toHaveLength(2);
+    expect(modelServer.requests).toHaveLength(2);
   });
 
   it.each([
     ['while a call streams', { text: 'Hel', stalls: true as const }, {}],
     ['in the delay before a call is retried', { status: 503, headers: { 'retry-after': '50' } }, {}],
     ['while it waits for the rate limit of its key', RESPONSE, { openai: { requestsPerMinute: 2 } }],
-  ])('stop within a second when their run is cancelled %s', async (_when, answer, rates) => {
-    const server = await startModel(() => answer);
+  ])('stop within a second when their run is cancelled %s', async (_when, response, rateLimits) => {
+    const modelServer = await startModel(() => response);
     const cluster = createCluster(temporalServer);
-    const worker = await cluster.startWorker(optionsFor(server, { rateLimits: rates }));
+    const worker = await cluster.startWorker(optionsFor(modelServer, { rateLimits }));
     const engine = await cluster.openEngine();
-    if (answer === RESPONSE) await engine.execute(AGENT_FLOW);
-    const run = await engine.start(AGENT_FLOW);
-    await expect.poll(() => server.requests.length).toBe(1);
+    if (response === RESPONSE) await engine.execute(AGENT_SOURCE);
+    const run = await engine.start(AGENT_SOURCE);
+    await expect.poll(() => modelServer.requests.length).toBe(1);
     const isStarted = async () =>
       (await engine.getLogs(run.runId)).some(
         ({ blockName, endedMs }) => blockName === 'A' && endedMs === undefined,
@@ -57,7 +57,7 @@ describeTemporal('agents on Temporal workers that share a data folder', (tempora
     await run.cancel();
     expect(await run.result()).toMatchObject({ status: 'cancelled' });
     expect(performance.now() - startedMs).toBeLessThan(1000);
-    expect(server.requests).toHaveLength(1);
+    expect(modelServer.requests).toHaveLength(1);
     await worker.stop({ drainMs: 500, killMs: 2000 });
   });
 
@@ -82,14 +82,14 @@ describeTemporal('agents on Temporal workers that share a data folder', (tempora
       },
     };
     const unavailableResponse = { status: 503, headers: { 'retry-after': '0' } };
-    const server = await startModel(({ number }) => {
+    const modelServer = await startModel(({ number }) => {
       if (number === 1) return { toolCalls: [{ name: 'load_skill', args: { name: refundSkill.name } }] };
       currentSkill = { ...refundSkill, description: 'Changed.', content: 'Changed.' };
       return number < 6 ? unavailableResponse : RESPONSE;
     });
     const cluster = createCluster(temporalServer);
     const engine = await cluster.openEngine();
-    const options = { ...optionsFor(server, {}), tenantSkills };
+    const options = { ...optionsFor(modelServer, {}), tenantSkills };
     await cluster.startWorker({ ...options, resolveChild: async () => undefined, tenant: () => 'mine' });
     const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
     const agent = block('A', 'agent', { ...AGENT_FIELDS, skills: [{ skillId: refundSkill.id }] }, { retry });
@@ -99,9 +99,9 @@ describeTemporal('agents on Temporal workers that share a data folder', (tempora
       status: 'completed',
       output: { toolCalls: { count: 1, list: toolCalls } },
     });
-    expect(server.requests).toHaveLength(6);
-    expect(server.requests[5]?.body).toEqual(server.requests[1]?.body);
-    const firstRequest = JSON.stringify(server.requests[0]?.body);
+    expect(modelServer.requests).toHaveLength(6);
+    expect(modelServer.requests[5]?.body).toEqual(modelServer.requests[1]?.body);
+    const firstRequest = JSON.stringify(modelServer.requests[0]?.body);
     expect(firstRequest).toContain('- refund-orders: How to refund an order.');
     expect(firstRequest).not.toContain(refundSkill.content);
     expect([lookups, reads]).toEqual([[['mine', [refundSkill.id]]], [['mine', refundSkill.id]]]);

@@ -7,7 +7,7 @@ import { block, workflow } from '../support/workflow.ts';
 import { createCluster } from './cluster.ts';
 import { expectStreamed } from '../streams/execute.ts';
 import { expectTextEmittedAgain, startStreamingProcess } from '../streams/talk-process.ts';
-import { expectRedacted, TEXT_PARTS, SECRET, SECRET_READER_WORKFLOW } from '../streams/secret.ts';
+import { expectRedacted, TEXT_CHUNKS, SECRET, SECRET_READER_WORKFLOW } from '../streams/secret.ts';
 import { collect, emissionsIn, summarize, TALK_WORKFLOW } from '../streams/talk.ts';
 
 describeTemporal('a chunk that a block emits on a worker', (server) => {
@@ -27,7 +27,7 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
       receivedEvents.push(value);
     }
     call.context.emit({ type: 'tool', phase: 'start', id: '1', name: 'search' });
-    call.done();
+    call.complete();
     receivedEvents.push(...(await collect({ [Symbol.asyncIterator]: () => events })));
     const blockEvents = summarize(receivedEvents).filter((text) => text.startsWith('A '));
     expect(blockEvents).toEqual(['A started', 'A "now"', 'A tool', 'A completed']);
@@ -43,8 +43,8 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
     await cluster.startWorker({ env: { KEY: SECRET }, blocks: [scriptedExecutor.executor] });
     const run = await engine.start({ workflow: SECRET_READER_WORKFLOW });
     const call = await scriptedExecutor.nextCall('A');
-    for (const text of TEXT_PARTS) call.context.emit({ type: 'text', text });
-    call.done();
+    for (const text of TEXT_CHUNKS) call.context.emit({ type: 'text', text });
+    call.complete();
     await run.result();
     expectRedacted(await collect(engine.follow(run.runId)));
 

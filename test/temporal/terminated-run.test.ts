@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { fn, workflow } from '../support/workflow.ts';
-import { clientOf } from './history.ts';
+import { openClient } from './history.ts';
 import { createCluster } from './cluster.ts';
 
 describeTemporal('a run that was terminated directly on the server', (server) => {
@@ -14,7 +14,7 @@ describeTemporal('a run that was terminated directly on the server', (server) =>
     const definition = workflow([fn('First', 'return 1'), work('A')], ['Start -> First -> A']);
     const { runId } = await engine.start({ workflow: definition });
     await scriptedExecutor.nextCall('A');
-    const client = await clientOf(server);
+    const client = await openClient(server);
     await client.workflow.getHandle(runId).terminate('by hand');
     expect(await engine.cancel(runId, 'never mind')).toBe(true);
     expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { createDataFolder } from '../support/data-folder.ts';
-import { sampledSteps, sampledTests, byScale } from '../support/scale.ts';
+import { sampledSteps, sampledTests, pickByScale } from '../support/scale.ts';
 import type { Steps } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { expectOneRunPerEventWhenKilledInTurn } from '../triggers/server-and-worker-steps.ts';
-import { expectDeliveredOnceWhenKilled } from '../triggers/flow-killed-steps.ts';
-import { expectOneRunPerItemWhenKilled } from '../triggers/feeds/killed-steps.ts';
+import { expectDeliveredOnceWhenKilled } from '../triggers/flow-kill-steps.ts';
+import { expectOneRunPerItemWhenKilled } from '../triggers/feeds/kill-steps.ts';
 import type { Backend } from '../triggers/trigger-process.ts';
-import {
-  expectOneRunPerEventWhenKilled,
-  expectOneRunPerDueTimeWhenKilled,
-} from '../triggers/killed-steps.ts';
+import { expectOneRunPerEventWhenKilled, expectOneRunPerDueTimeWhenKilled } from '../triggers/kill-steps.ts';
 
 interface KillCase {
   /** The steps at which the process is killed, as `from … to …`. */
@@ -27,7 +24,7 @@ const KILL_CASES: readonly KillCase[] = [
     stride: 2,
     // The steps before the last four do not use the server.
     expectOneRun: (backend, { firstStep, stride }) =>
-      expectOneRunPerDueTimeWhenKilled(backend, { stride, firstStep: firstStep + byScale(3, 0) }),
+      expectOneRunPerDueTimeWhenKilled(backend, { stride, firstStep: firstStep + pickByScale(3, 0) }),
   },
   {
     stepRange: 'from a delivery to its run',
@@ -59,7 +56,7 @@ describeTemporal('triggers', ({ address, namespace }) => {
     const steps = sampledSteps(stride, `steps ${stepRange} on Temporal`);
     sampledIt(
       `start exactly one run if their process is killed at any step ${stepRange}`,
-      { timeout: byScale(300_000, 1_800_000) },
+      { timeout: pickByScale(300_000, 1_800_000) },
       async () => {
         const data = createDataFolder();
         const temporal = { address, namespace, taskQueue: `test-${randomUUID()}`, data };
@@ -77,7 +74,7 @@ describeTemporal('triggers', ({ address, namespace }) => {
         const temporal = { address, namespace, taskQueue: `test-${randomUUID()}`, data: createDataFolder() };
         await expectOneRunPerEventWhenKilledInTurn(
           { store: { postgres }, engine: {}, temporal },
-          byScale(2, 12),
+          pickByScale(2, 12),
         );
       },
     );

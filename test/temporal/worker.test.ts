@@ -97,11 +97,11 @@ describeTemporal('a worker', (server) => {
       const call = await firstScriptedExecutor.nextCall('A');
       const stopPromise = stoppingWorker.stop({ drainMs: 30_000 });
       expect(stoppingWorker.status()).toMatchObject({ state: 'draining', activityCount: 1 });
-      call.done({ n: 1 });
+      call.complete({ n: 1 });
       await stopPromise;
       await cluster.startWorker({ blocks: [secondScriptedExecutor.executor] });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
-      expect([firstScriptedExecutor.aborted, secondScriptedExecutor.calls]).toEqual([[], []]);
+      expect([firstScriptedExecutor.abortedCalls, secondScriptedExecutor.calls]).toEqual([[], []]);
     });
 
     it('cancels blocks after the grace period and reports finished work, so that other workers continue immediately', async () => {
@@ -118,7 +118,7 @@ describeTemporal('a worker', (server) => {
       await stoppingWorker.stop({ drainMs: 0 });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 8 } });
       expect([
-        firstScriptedExecutor.aborted,
+        firstScriptedExecutor.abortedCalls,
         firstScriptedExecutor.calls,
         secondScriptedExecutor.calls,
       ]).toEqual([['A'], ['A'], ['A']]);
@@ -163,7 +163,7 @@ describeTemporal('a worker', (server) => {
       expect(text).toMatch(/^heddle_activities_running 1$/m);
       const stopPromise = worker.stop({ drainMs: 30_000 });
       expect(await get(`${url}/healthz`)).toEqual({ status: 503, text: 'draining\n' });
-      call.done({ n: 1 });
+      call.complete({ n: 1 });
       await stopPromise;
       await expect(get(`${url}/healthz`)).rejects.toThrow(/fetch failed/);
       const nextWorker = await cluster.startWorker({

@@ -5,7 +5,7 @@ import { describeTenantFiles } from '../conformance/ports/tenant-files.ts';
 import { MemoryFiles } from '../support/tenant-files.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { openTenantEngine, fileOf, runBlock, startWebServer } from './setup.ts';
+import { openTenantEngine, createInputFile, runBlock, startWebServer } from './setup.ts';
 
 describeTenantFiles('memory', () => new MemoryFiles());
 
@@ -18,7 +18,10 @@ describe('a file block', () => {
     ['file_v2', { file: '<start.docs>' }],
   ])('parses the files of the input and outputs their contents: %s', async (type, fields) => {
     const engine = await openTenantEngine();
-    const docs = [fileOf('a.csv', 'id,name\n1,Ada', 'text/csv'), fileOf('b.json', '{"n": 1}')];
+    const docs = [
+      createInputFile('a.csv', 'id,name\n1,Ada', 'text/csv'),
+      createInputFile('b.json', '{"n": 1}'),
+    ];
     const result = await runBlock(engine, type, fields, docs);
     expect(result).toMatchObject({
       status: 'completed',
@@ -37,20 +40,20 @@ describe('a file block', () => {
     const webServer = await startWebServer({ '/notes/loom%20one.md': '# Looms' });
     const engine = await openTenantEngine(webServer.egressOptions);
     const filePath = `${webServer.url}/notes/loom%20one.md`;
-    const olderVersion = await runBlock(engine, 'file', { inputMethod: 'url', filePath });
-    expect(olderVersion.output).toMatchObject({ files: [{ name: 'loom one.md', content: '# Looms' }] });
-    const newerVersion = await runBlock(engine, 'file_v5', {
+    const olderVersionResult = await runBlock(engine, 'file', { inputMethod: 'url', filePath });
+    expect(olderVersionResult.output).toMatchObject({ files: [{ name: 'loom one.md', content: '# Looms' }] });
+    const newerVersionResult = await runBlock(engine, 'file_v5', {
       operation: 'file_fetch',
       fileUrl: filePath,
       headers: [{ cells: { Key: 'X-Shop', Value: 'weave' } }],
     });
-    expect(newerVersion.output).toMatchObject({
+    expect(newerVersionResult.output).toMatchObject({
       files: [{ name: 'loom one.md', size: 7 }],
       combinedContent: '# Looms',
     });
     expect(webServer.requests.map(({ headers }) => headers['x-shop'])).toEqual([undefined, 'weave']);
-    const [file] = filesIn(newerVersion.output);
-    const content = file && (await engine.openFile(newerVersion.runId, file));
+    const [file] = filesIn(newerVersionResult.output);
+    const content = file && (await engine.openFile(newerVersionResult.runId, file));
     expect(content?.bytes).toBe(7);
   });
 
@@ -71,7 +74,7 @@ describe('a file block', () => {
   it('reads a range of lines of each file', async () => {
     const engine = await openTenantEngine();
     const fields = { operation: 'file_get_content', getContentFile: '<start.docs>', contentOffset: '2' };
-    const docs = [fileOf('a.txt', 'one\ntwo\nthree'), fileOf('b.txt', 'alone')];
+    const docs = [createInputFile('a.txt', 'one\ntwo\nthree'), createInputFile('b.txt', 'alone')];
     const result = await runBlock(engine, 'file_v5', { ...fields, contentLimit: '1' }, docs);
     expect(result.output).toEqual({
       contents: ['two', ''],
@@ -87,16 +90,18 @@ describe('a file block', () => {
     ['Word', Buffer.from('PK\x03\x04 \0', 'latin1'), 'a.docx', /"a\.docx" is a Word document/],
     ['bytes', Buffer.from([1, 0, 2]), 'x.txt', /"x\.txt" is not text/],
     ['another character set', Buffer.from('Gr\xfc\xdfe', 'latin1'), 'x.txt', /is not UTF-8 text/],
-  ])('names the type of a file that it cannot read: %s', async (_what, content, name, message) => {
+  ])('names the type of a file that it cannot read: %s', async (_description, content, name, message) => {
     const engine = await openTenantEngine();
-    const result = await runBlock(engine, 'file_v2', { file: '<start.docs>' }, [fileOf(name, content)]);
+    const result = await runBlock(engine, 'file_v2', { file: '<start.docs>' }, [
+      createInputFile(name, content),
+    ]);
     expect(result.error).toMatchObject({ code: 'FILE_TYPE_UNSUPPORTED' });
     expect(result.error?.message).toMatch(message);
   });
 
   it('reads UTF-16 with a byte order mark', async () => {
     const engine = await openTenantEngine();
-    const docs = [fileOf('x.csv', Buffer.from('\ufeffid;Größe', 'utf16le'))];
+    const docs = [createInputFile('x.csv', Buffer.from('\ufeffid;Größe', 'utf16le'))];
     const result = await runBlock(engine, 'file_v3', { file: '<start.docs>' }, docs);
     expect(result.output).toMatchObject({ combinedContent: 'id;Größe' });
   });
@@ -109,7 +114,7 @@ describe('a file block', () => {
     ['a path', { file: '/etc/passwd' }],
     ['a file: URL', { file: 'file:///etc/passwd' }],
     ['a data: URL', { file: 'data:text/plain,x' }],
-  ])('refuses %s', async (_what, fields) => {
+  ])('refuses %s', async (_description, fields) => {
     const engine = await openTenantEngine({ tenantFiles: new MemoryFiles() });
     const result = await runBlock(engine, 'file_v3', fields);
     expect(result.error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
@@ -226,7 +231,7 @@ describe('workspace files', () => {
     const files = new MemoryFiles();
     const engine = await openTenantEngine({ tenantFiles: files });
     const writeFields = { operation: 'file_write', fileName: 'a.csv', writeFileId: '<start.docs>' };
-    const docs = [fileOf('x.csv', 'id\n1', 'text/csv')];
+    const docs = [createInputFile('x.csv', 'id\n1', 'text/csv')];
     expect((await runBlock(engine, 'file_v5', writeFields, docs)).output).toMatchObject({ name: 'a.csv' });
     expect((await runBlock(engine, 'file_v5', writeFields, docs)).output).toMatchObject({
       name: 'a (1).csv',
@@ -258,8 +263,8 @@ describe('workspace files', () => {
       const foreignResult = await runBlock(engine, 'file_v5', fields);
       const unknownResult = await runBlock(engine, 'file_v5', unknownCalls[index] ?? {});
       expect(foreignResult.error).toMatchObject({ code: 'FILE_UNKNOWN' });
-      const messageForUnknown = foreignResult.error?.message.replace(id, 'wf_9').replace('/Plans', '/Nosuch');
-      expect(messageForUnknown).toBe(unknownResult.error?.message);
+      const expectedMessage = foreignResult.error?.message.replace(id, 'wf_9').replace('/Plans', '/Nosuch');
+      expect(expectedMessage).toBe(unknownResult.error?.message);
     }
     expect(files.readText('theirs', 'secret.txt')).toBe('Buy low.');
     expect(files.changeCount).toBe(1);
@@ -322,7 +327,7 @@ describe('workspace files', () => {
       { operation: 'file_insert', afterLine: 9, insertContent: 'x' },
       /3 lines/,
     ],
-  ])('are not changed by %s', async (_what, fields, message) => {
+  ])('are not changed by %s', async (_description, fields, message) => {
     const files = new MemoryFiles();
     await files.put('mine', 'log.txt', 'a\nb\na');
     const engine = await openTenantEngine({ tenantFiles: files });

@@ -18,7 +18,7 @@ describeTenantKnowledge('memory', () => {
 const CONNECTOR = { id: 'con_1', connectorType: 'notion', status: 'active' };
 
 /** Returns a store with one knowledge base of the tenant `mine` and one of `theirs`. */
-async function createKnowledgeBases(): Promise<MemoryKnowledge> {
+async function createMemoryKnowledge(): Promise<MemoryKnowledge> {
   const knowledge = new MemoryKnowledge();
   knowledge.addKnowledgeBase('mine', 'kb', { con_1: CONNECTOR });
   knowledge.addKnowledgeBase('theirs', 'kb2', { con_1: CONNECTOR });
@@ -36,7 +36,7 @@ const putDocument = async (
 
 describe('a knowledge block', () => {
   it('searches with the filters and settings in the form that the editor writes', async () => {
-    const knowledge = await createKnowledgeBases();
+    const knowledge = await createMemoryKnowledge();
     await putDocument(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.\nSheep graze.', { team: 'weavers' });
     await putDocument(knowledge, 'mine', 'kb', 'b.md', 'Looms break.', { team: 'smiths' });
     const engine = await openTenantEngine({ tenantKnowledge: knowledge });
@@ -76,7 +76,7 @@ describe('a knowledge block', () => {
   });
 
   it('searches if no operation is set, even without a query if tag filters are set', async () => {
-    const knowledge = await createKnowledgeBases();
+    const knowledge = await createMemoryKnowledge();
     await putDocument(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.', { team: 'weavers' });
     const engine = await openTenantEngine({ tenantKnowledge: knowledge });
     const tagFilters = [{ tagName: 'team', tagValue: 'weavers' }];
@@ -85,7 +85,7 @@ describe('a knowledge block', () => {
   });
 
   it('creates, replaces, lists, shows and deletes documents, chunks, tags and connectors', async () => {
-    const knowledge = await createKnowledgeBases();
+    const knowledge = await createMemoryKnowledge();
     const engine = await openTenantEngine({ tenantKnowledge: knowledge });
     const runOperation = async (operation: string, fields: JsonObject = {}) => {
       const result = await runBlock(engine, 'knowledge', {
@@ -161,7 +161,7 @@ describe('a knowledge block', () => {
   });
 
   it('returns the same errors for ids of another workspace as for unknown ids, in each operation', async () => {
-    const knowledge = await createKnowledgeBases();
+    const knowledge = await createMemoryKnowledge();
     const engine = await openTenantEngine({ tenantKnowledge: knowledge });
     const { changeCount } = knowledge;
     const operations: [operation: string, fields: JsonObject][] = [
@@ -199,8 +199,8 @@ describe('a knowledge block', () => {
   });
 
   it('stores a document once if the response of the host is lost', async () => {
-    const knowledge = await createKnowledgeBases();
-    const changesBefore = knowledge.changeCount;
+    const knowledge = await createMemoryKnowledge();
+    const initialChangeCount = knowledge.changeCount;
     let attempts = 0;
     class LossyKnowledge extends MemoryKnowledge {
       override readonly createDocument: TenantKnowledge['createDocument'] = async (...args) => {
@@ -217,7 +217,7 @@ describe('a knowledge block', () => {
     await clock.waitForTimer(1000);
     clock.advance(1000);
     expect(await resultPromise).toMatchObject({ status: 'completed' });
-    expect([attempts, knowledge.changeCount - changesBefore]).toEqual([2, 1]);
+    expect([attempts, knowledge.changeCount - initialChangeCount]).toEqual([2, 1]);
   });
 
   it.each<[description: string, fields: JsonObject, message: RegExp]>([
@@ -234,8 +234,8 @@ describe('a knowledge block', () => {
     ],
     ['too many results', { query: 'x', topK: 101 }, /topK/],
     ['an unsupported operation', { operation: 'list_folders' }, /does not support: use search,/],
-  ])('refuses %s', async (_what, fields, message) => {
-    const engine = await openTenantEngine({ tenantKnowledge: await createKnowledgeBases() });
+  ])('refuses %s', async (_description, fields, message) => {
+    const engine = await openTenantEngine({ tenantKnowledge: await createMemoryKnowledge() });
     const result = await runBlock(engine, 'knowledge', { knowledgeBaseId: 'kb', ...fields });
     expect(result.error?.message).toMatch(message);
   });
@@ -252,7 +252,7 @@ describe('a knowledge block', () => {
 
 describe('knowledge as a tool of an agent', () => {
   it('searches only the knowledge base that the author has chosen, and none of another workspace', async () => {
-    const knowledge = await createKnowledgeBases();
+    const knowledge = await createMemoryKnowledge();
     await putDocument(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.');
     const calls: { name: string; args: Json }[] = [
       { name: 'knowledge_search', args: { query: 'looms' } },

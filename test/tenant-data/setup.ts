@@ -21,7 +21,7 @@ export async function openTenantEngine(options: EngineOptions = {}): Promise<Eng
 }
 
 /** Returns a file for the input of a run. */
-export const fileOf = (name: string, content: string | Uint8Array, type = 'text/plain'): Json => ({
+export const createInputFile = (name: string, content: string | Uint8Array, type = 'text/plain'): Json => ({
   type: 'file',
   name,
   data: `data:${type};base64,${Buffer.from(content).toString('base64')}`,

@@ -104,12 +104,12 @@ function listLibraryFolders(folder: string): string[] {
   const subfolders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const libraryFolders = subfolders
     .map(({ name }) => join(folder, name))
-    .filter((each) => readdirSync(each).some((name) => /^lib.*\.so(\.|$)/.test(name)));
+    .filter((subfolder) => readdirSync(subfolder).some((name) => /^lib.*\.so(\.|$)/.test(name)));
   return [folder, ...libraryFolders];
 }
 
 /**
- * Returns environment variables with which fontconfig finds its settings and fonts in a tree, if the machine has none.
+ * Returns environment variables with which fontconfig finds its settings and fonts in `root`, if the machine has none.
  */
 function fontVariables(root: string): Env {
   const settings = 'etc/fonts';
@@ -172,7 +172,9 @@ function aptInstall(method: AptInstall, root: string, env: Env): string | undefi
 }
 
 function goInstall(target: string, root: string, env: Env): string | undefined {
-  process.stderr.write(`Building ${target} with go, because it was not found. This takes minutes, once.\n`);
+  process.stderr.write(
+    `Building ${target} with go, because it was not found. This takes several minutes, but only the first time.\n`,
+  );
   return tryCommand('go', ['install', target], {
     cwd: root,
     env: { ...env, GOBIN: join(root, 'bin'), GOFLAGS: '' },
@@ -183,7 +185,7 @@ function goInstall(target: string, root: string, env: Env): string | undefined {
 /** Installs a Python package and a script that starts it. The folder can be moved afterwards. */
 function pipInstall(target: string, root: string, env: Env): string | undefined {
   const packages = join(root, 'python');
-  const pip = [
+  const pipArgs = [
     '-m',
     'pip',
     'install',
@@ -193,18 +195,18 @@ function pipInstall(target: string, root: string, env: Env): string | undefined 
     packages,
     target,
   ];
-  const problem = tryCommand('python3', pip, { env });
+  const problem = tryCommand('python3', pipArgs, { env });
   if (problem !== undefined) return problem;
   const [name = ''] = target.split('==');
   const script = join(root, 'bin', name);
   const pythonFolder = '$(dirname "$(readlink -f "$0")")/../python';
   mkdirSync(join(root, 'bin'));
-  const line = `PYTHONPATH="${pythonFolder}" exec python3 "${pythonFolder}/bin/${name}" "$@"`;
-  writeFileSync(script, `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+  const startCommand = `PYTHONPATH="${pythonFolder}" exec python3 "${pythonFolder}/bin/${name}" "$@"`;
+  writeFileSync(script, `#!/bin/sh\n${startCommand}\n`, { mode: 0o755 });
   return undefined;
 }
 
-function installBy(method: InstallMethod, root: string, env: Env): string | undefined {
+function runInstallMethod(method: InstallMethod, root: string, env: Env): string | undefined {
   if ('apt' in method) return aptInstall(method, root, env);
   return 'go' in method ? goInstall(method.go, root, env) : pipInstall(method.pip, root, env);
 }
@@ -215,22 +217,22 @@ function installBy(method: InstallMethod, root: string, env: Env): string | unde
  */
 function install(tool: Tool, method: InstallMethod, installFolder: string, env: Env): string | undefined {
   mkdirSync(join(installFolder, '..'), { recursive: true });
-  const scratch = mkdtempSync(`${installFolder}.`);
+  const scratchFolder = mkdtempSync(`${installFolder}.`);
   try {
-    const problem = installBy(method, scratch, env);
+    const problem = runInstallMethod(method, scratchFolder, env);
     if (problem !== undefined) return problem;
-    const existing = findUnpackedTool(tool, installFolder, env);
-    if (existing && check(tool, existing).tool) return undefined;
+    const existingTool = findUnpackedTool(tool, installFolder, env);
+    if (existingTool && checkTool(tool, existingTool).tool) return undefined;
     rmSync(installFolder, { recursive: true, force: true });
-    renameSync(scratch, installFolder);
+    renameSync(scratchFolder, installFolder);
     return undefined;
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    rmSync(scratchFolder, { recursive: true, force: true });
   }
 }
 
 /** Returns the tool if its check passes, otherwise the reason why it does not work. */
-function check({ checkArgs: args }: Tool, tool: FoundTool): ToolSearchResult {
+function checkTool({ checkArgs: args }: Tool, tool: FoundTool): ToolSearchResult {
   const problem = tryCommand(tool.path, args, { env: tool.env });
   return problem === undefined ? { tool } : { reason: `does not work here: ${problem}` };
 }
@@ -243,25 +245,25 @@ export function isInstalled(name: string, tool: Tool, env: Env = process.env): b
 /** Finds `tool` on PATH or in the cache, or installs it into the cache. Never needs root. */
 export function fetchTool(name: string, tool: Tool, env: Env = process.env): ToolSearchResult {
   const reasons: string[] = [];
-  const attempt = (label: string, candidate: FoundTool | undefined): FoundTool | undefined => {
+  const checkCandidate = (label: string, candidate: FoundTool | undefined): FoundTool | undefined => {
     if (!candidate) return undefined;
-    const result = check(tool, candidate);
+    const result = checkTool(tool, candidate);
     if (!result.tool) reasons.push(`${label}: ${result.reason}`);
     return result.tool;
   };
   const path = findOnPath(tool, env);
   const installFolder = join(cacheFolder(env), name);
-  const available =
-    attempt('PATH', path ? { path, env } : undefined) ??
-    attempt('cache', findUnpackedTool(tool, installFolder, env));
-  if (available) return { tool: available };
+  const availableTool =
+    checkCandidate('PATH', path ? { path, env } : undefined) ??
+    checkCandidate('cache', findUnpackedTool(tool, installFolder, env));
+  if (availableTool) return { tool: availableTool };
   for (const method of tool.installMethods) {
     const label = 'apt' in method ? 'apt-get download' : 'go' in method ? 'go install' : 'pip install';
     const problem = install(tool, method, installFolder, env);
     if (problem !== undefined) reasons.push(`${label}: ${problem}`);
-    const installed =
-      problem === undefined ? attempt(label, findUnpackedTool(tool, installFolder, env)) : undefined;
-    if (installed) return { tool: installed };
+    const installedTool =
+      problem === undefined ? checkCandidate(label, findUnpackedTool(tool, installFolder, env)) : undefined;
+    if (installedTool) return { tool: installedTool };
   }
   return { reason: `${name} (${tool.command}) is not on PATH. ${reasons.join('; ')}` };
 }
@@ -270,8 +272,8 @@ const resultsByName = new Map<string, ToolSearchResult>();
 
 /** Returns true if the environment variable HEDDLE_REQUIRE (names, comma-separated) contains `name`. */
 export function isRequired(name: string, env: Env = process.env): boolean {
-  const required = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((part) => part.trim());
-  return required.includes(name);
+  const requiredNames = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((part) => part.trim());
+  return requiredNames.includes(name);
 }
 
 /** Returns the tool `name` from the table. Throws if the table has no such tool. */

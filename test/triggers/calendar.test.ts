@@ -45,9 +45,9 @@ if (!isFullRun) reportSkipped('the due times of three years in all time zones');
 
 /** Returns the first instant of a local time. If a gap skips that time, returns the first instant after the gap. */
 function instantOf(localTime: Temporal.PlainDateTime, zone: string): number {
-  const earlier = localTime.toZonedDateTime(zone, { disambiguation: 'earlier' });
-  if (earlier.toPlainDateTime().equals(localTime)) return earlier.epochMilliseconds;
-  const transition = earlier.getTimeZoneTransition('next');
+  const earlierDateTime = localTime.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  if (earlierDateTime.toPlainDateTime().equals(localTime)) return earlierDateTime.epochMilliseconds;
+  const transition = earlierDateTime.getTimeZoneTransition('next');
   if (!transition) throw new Error(`${zone} has no transition that skips ${localTime.toString()}.`);
   return transition.epochMilliseconds;
 }
@@ -67,7 +67,7 @@ function listInstants(
 }
 
 /** Returns as many due times as expected, beginning with the first expected one. */
-function dueTimes(schedule: Schedule, expected: readonly number[]): number[] {
+function computeDueTimes(schedule: Schedule, expected: readonly number[]): number[] {
   let previousMs = (expected[0] ?? 0) - 1;
   return expected.map(() => (previousMs = nextDueTime(schedule, previousMs) ?? NaN));
 }
@@ -75,10 +75,10 @@ function dueTimes(schedule: Schedule, expected: readonly number[]): number[] {
 function transitionsOf(zone: string): Temporal.ZonedDateTime[] {
   const transitions: Temporal.ZonedDateTime[] = [];
   const endMs = FIRST_DATE.add({ days: DAY_COUNT }).toZonedDateTime(zone).epochMilliseconds;
-  let next = FIRST_DATE.toZonedDateTime(zone).getTimeZoneTransition('next');
-  while (next && next.epochMilliseconds < endMs) {
-    transitions.push(next);
-    next = next.getTimeZoneTransition('next');
+  let nextTransition = FIRST_DATE.toZonedDateTime(zone).getTimeZoneTransition('next');
+  while (nextTransition && nextTransition.epochMilliseconds < endMs) {
+    transitions.push(nextTransition);
+    nextTransition = nextTransition.getTimeZoneTransition('next');
   }
   return transitions;
 }
@@ -94,7 +94,7 @@ describe('the due times of three years are those that the Temporal API of JavaSc
     ];
     for (const [cron, times, isDue] of cases) {
       const expected = listInstants(timeZone, times.map(parseTime), isDue);
-      expect(dueTimes({ times: { cron }, timeZone }, expected), cron).toEqual(expected);
+      expect(computeDueTimes({ times: { cron }, timeZone }, expected), cron).toEqual(expected);
     }
   });
 
@@ -103,10 +103,13 @@ describe('the due times of three years are those that the Temporal API of JavaSc
     const hours = [0, 1, 2, 3, 22, 23];
     const times = hours.flatMap((hour) => [0, 20, 40].map((minute) => new Temporal.PlainTime(hour, minute)));
     for (const transition of transitionsOf(timeZone)) {
-      const day = transition.toPlainDate();
-      const isNear = (date: Temporal.PlainDate): boolean => Math.abs(date.until(day).total('days')) <= 2;
+      const transitionDate = transition.toPlainDate();
+      const isNear = (date: Temporal.PlainDate): boolean =>
+        Math.abs(date.until(transitionDate).total('days')) <= 2;
       const expected = listInstants(timeZone, times, isNear);
-      expect(dueTimes({ times: { cron }, timeZone }, expected), transition.toString()).toEqual(expected);
+      expect(computeDueTimes({ times: { cron }, timeZone }, expected), transition.toString()).toEqual(
+        expected,
+      );
     }
   });
 
@@ -123,7 +126,7 @@ describe('the due times of three years are those that the Temporal API of JavaSc
         if (localTime.minute === 40) expected.push(instantMs);
       }
       const schedule: Schedule = { times: { cron: '40 * * * *' }, timeZone };
-      expect(dueTimes(schedule, expected), transition.toString()).toEqual(expected);
+      expect(computeDueTimes(schedule, expected), transition.toString()).toEqual(expected);
     }
   });
 });

@@ -5,8 +5,8 @@ import type { EventTables } from '../../packages/service/src/triggers/events/tab
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
 import { createTestApi, openStore } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
-import { manualInterval } from './manual-interval.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
+import { createManualInterval } from './manual-interval.ts';
 
 type Tables = EventTables & FlowTables;
 
@@ -43,19 +43,19 @@ export async function openEventApi(
   options: TestApiOptions = {},
 ): Promise<EventApi> {
   const now = { ms: Date.now() };
-  const { repeat, tick } = manualInterval();
+  const { repeat, tick } = createManualInterval();
   const store = options.store ?? (await openStore(kind));
   const api = await createTestApi({ ...options, store, now: () => now.ms, repeat });
   const db = store.database as Kysely<Tables>;
 
   async function waitUntilIdle(): Promise<void> {
-    let idlePolls = 0;
+    let idlePollCount = 0;
     const hasWork = async (): Promise<boolean> => {
       // Events of the current instant are found only by a later poll.
       now.ms += 5000;
       tick();
       const { changes } = await api.engine.runChanges(1);
-      const [event, check, run, claim] = await Promise.all([
+      const [event, trigger, run, claim] = await Promise.all([
         db.selectFrom('service_events').select('id').where('look_ms', '<=', now.ms).executeTakeFirst(),
         db.selectFrom('triggers').select('id').where('fire_ms', '<=', now.ms).executeTakeFirst(),
         db.selectFrom('flow_runs').select('run_id').where('look_ms', '<=', now.ms).executeTakeFirst(),
@@ -68,8 +68,9 @@ export async function openEventApi(
       ]);
       const { runs } = await api.engine.listRuns({ limit: 100 });
       const isRunning = runs.some(({ status }) => status === 'running' || status === 'queued');
-      idlePolls = changes.length > 0 || event || check || run || claim || isRunning ? 0 : idlePolls + 1;
-      return idlePolls < 3;
+      idlePollCount =
+        changes.length > 0 || event || trigger || run || claim || isRunning ? 0 : idlePollCount + 1;
+      return idlePollCount < 3;
     };
     await expect.poll(hasWork, { timeout: 20_000, interval: 10 }).toBe(false);
   }
@@ -78,8 +79,10 @@ export async function openEventApi(
     ...api,
     ...{ db, now, waitUntilIdle },
     deployWatcher: (fields, { lastBlock } = {}) =>
-      api.deploy(triggerWorkflow(fields, { type: 'sim_workspace_event', ...(lastBlock && { lastBlock }) })),
-    deployWatchedWorkflow: () => api.deploy(failingWorkflow()),
+      api.deploy(
+        createTriggerWorkflow(fields, { type: 'sim_workspace_event', ...(lastBlock && { lastBlock }) }),
+      ),
+    deployWatchedWorkflow: () => api.deploy(createWatchedWorkflow()),
     async run(workflowId, input = {}) {
       const body = { input };
       const response = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
@@ -104,10 +107,10 @@ export async function openEventApi(
 }
 
 /** Returns a workflow that fails if `fails` is true in its input. */
-function failingWorkflow(): Json {
+function createWatchedWorkflow(): Json {
   const commonProperties = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
   const code =
-    "if (<start.fails> === true) throw new Error('It was asked to fail.'); return { said: 'done' };";
+    "if (<start.fails> === true) throw new Error('It was asked to fail.'); return { message: 'done' };";
   return {
     version: '1.0',
     workflow: { id: 'watched', name: 'Watched' },

@@ -1,10 +1,10 @@
 import { describe, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { sampledSteps, byScale } from '../support/scale.ts';
-import { expectOneRunPerEventWhenKilled } from './killed-steps.ts';
+import { sampledSteps, pickByScale } from '../support/scale.ts';
+import { expectOneRunPerEventWhenKilled } from './kill-steps.ts';
 
-describe('event triggers', { timeout: byScale(300_000, 1_800_000) }, () => {
+describe('event triggers', { timeout: pickByScale(300_000, 1_800_000) }, () => {
   const steps = sampledSteps(6, 'steps from the end of a run to the run that its event starts');
 
   it('start exactly one run if their process is killed at any step from the end of a run to the run that its event starts, on SQLite', async () => {

@@ -15,8 +15,9 @@ describe.each(storesToTest('workspace events'))('workspace events on %s', (kind)
     api = await openEventApi(kind);
   });
   afterEach(() => {
-    const [fault] = api.reportedErrors;
-    if (fault !== undefined) throw new Error('The API has reported an error.', { cause: fault });
+    const [reportedError] = api.reportedErrors;
+    if (reportedError !== undefined)
+      throw new Error('The API has reported an error.', { cause: reportedError });
   });
 
   it('start a run with data about a failed run, and none for completed runs or other workflows', async () => {
@@ -47,12 +48,15 @@ describe.each(storesToTest('workspace events'))('workspace events on %s', (kind)
       { eventType: 'execution_error', workflowIds: [watchedId] },
       { lastBlock: FAILING_BLOCK },
     );
-    const chainedId = await api.deployWatcher({ eventType: 'execution_error', workflowIds: [failingId] });
+    const chainedWatcherId = await api.deployWatcher({
+      eventType: 'execution_error',
+      workflowIds: [failingId],
+    });
     await api.run(watchedId, { fails: true });
     expect(await api.listInputs(failingId)).toHaveLength(1);
     await api.waitUntilIdle();
     expect(await api.listInputs(failingId)).toHaveLength(1);
-    expect(await api.listInputs(chainedId)).toEqual([]);
+    expect(await api.listInputs(chainedWatcherId)).toEqual([]);
   });
 
   it('start no run of a workflow for its own failures', async () => {
@@ -147,7 +151,10 @@ describe('conditions on the runs of a workflow', () => {
       workflowIds,
       durationThresholdMs: 1,
     });
-    const unmetWatcherId = await api.deployWatcher({ eventType: 'latency_threshold', workflowIds });
+    const defaultThresholdWatcherId = await api.deployWatcher({
+      eventType: 'latency_threshold',
+      workflowIds,
+    });
     const spikeWatcherId = await api.deployWatcher({ eventType: 'latency_spike', workflowIds });
     const costWatcherId = await api.deployWatcher({ eventType: 'cost_threshold', workflowIds });
     for (const fails of [true, false, false, true]) await api.run(watchedId, { fails });
@@ -162,7 +169,7 @@ describe('conditions on the runs of a workflow', () => {
     expect(await api.listInputs(spikeWatcherId)).toEqual([]);
     await api.run(watchedId);
     expect(await api.listInputs(spikeWatcherId)).toHaveLength(1);
-    expect(await api.listInputs(unmetWatcherId)).toEqual([]);
+    expect(await api.listInputs(defaultThresholdWatcherId)).toEqual([]);
     expect(await api.listInputs(costWatcherId)).toEqual([]);
     expect(api.reportedErrors).toEqual([]);
   });

@@ -5,16 +5,16 @@ import { describe, expect, it } from 'vitest';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import { createDataFolder } from '../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { sample, byScale } from '../support/scale.ts';
-import { deployWebhookWorkflow } from './killed-webhook.ts';
-import type { DeployedWebhook } from './killed-webhook.ts';
+import { sample, pickByScale } from '../support/scale.ts';
+import { deployWebhookWorkflow } from './deployed-webhook.ts';
+import type { DeployedWebhook } from './deployed-webhook.ts';
 import { timeAtMinute, startProcess } from './trigger-process.ts';
 import type { Backend, TriggerProcess } from './trigger-process.ts';
 
 /** The number of runs that a process starts at the same time. */
 const CONCURRENT_STARTS = 16;
-const BURST_SIZE = byScale(100, 1000);
-const POLL_OPTIONS = { timeout: byScale(60_000, 600_000), interval: 200 };
+const BURST_SIZE = pickByScale(100, 1000);
+const POLL_OPTIONS = { timeout: pickByScale(60_000, 600_000), interval: 200 };
 
 /** Queues runs of a workflow, like a process that died before it started them. */
 async function queueRuns(
@@ -61,7 +61,7 @@ async function waitForStartTimes(
   return (await readRuns()).map(({ startedAt }) => Date.parse(startedAt));
 }
 
-describe('a queued run', { timeout: byScale(180_000, 1_800_000) }, () => {
+describe('a queued run', { timeout: pickByScale(180_000, 1_800_000) }, () => {
   const cases = [
     { name: 'in one process', processCount: 1 },
     ...(hasPostgres ? [{ name: 'in two processes on PostgreSQL', processCount: 2 }] : []),
@@ -76,9 +76,12 @@ describe('a queued run', { timeout: byScale(180_000, 1_800_000) }, () => {
         const postgres = await createPostgresDatabase();
         return { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 5000 } } };
       })();
-      const first = await startProcess({ ...backend, nowMs: timeAtMinute(0) });
-      const [busyHook, otherHook] = [await deployWebhookWorkflow(first), await deployWebhookWorkflow(first)];
-      await first.call('stop').catch(() => undefined);
+      const firstProcess = await startProcess({ ...backend, nowMs: timeAtMinute(0) });
+      const [busyHook, otherHook] = [
+        await deployWebhookWorkflow(firstProcess),
+        await deployWebhookWorkflow(firstProcess),
+      ];
+      await firstProcess.call('stop').catch(() => undefined);
       const { data, postgres } = backend.store;
       const store = await openServiceStore(
         postgres === undefined

@@ -2,13 +2,13 @@ import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { sample, sampledSteps, byScale } from '../support/scale.ts';
-import { deliver, deployWebhookWorkflow } from './killed-webhook.ts';
+import { sample, sampledSteps, pickByScale } from '../support/scale.ts';
+import { deliver, deployWebhookWorkflow } from './deployed-webhook.ts';
 import {
   expectDeliveredOnceWhenKilled,
   expectEachDeliveryInOneRun,
   ProcessFactory,
-} from './flow-killed-steps.ts';
+} from './flow-kill-steps.ts';
 import type { TriggerProcess } from './trigger-process.ts';
 
 const POLICIES: readonly [name: string, flowControl: JsonObject][] = [
@@ -17,7 +17,7 @@ const POLICIES: readonly [name: string, flowControl: JsonObject][] = [
   ['a debounce delay', { debounce: { seconds: 30 } }],
 ];
 
-describe('flow control', { timeout: byScale(300_000, 1_800_000) }, () => {
+describe('flow control', { timeout: pickByScale(300_000, 1_800_000) }, () => {
   const steps = sampledSteps(9, 'steps from a delivery to its run with flow control');
   it.each(sample(POLICIES, 2, 'policies of flow control with kills'))(
     'with %s puts each delivery into exactly one run if the process is killed at any step, on SQLite',
@@ -37,7 +37,7 @@ describe('flow control', { timeout: byScale(300_000, 1_800_000) }, () => {
       const processPair = [await processFactory.start(), await processFactory.start()];
       const hook = await deployWebhookWorkflow(processPair[0] as TriggerProcess, { concurrency: 2 });
       const deliveryIds: string[] = [];
-      const roundCount = byScale(3, 20);
+      const roundCount = pickByScale(3, 20);
       for (let index = 1; index <= roundCount; index += 1) {
         const [killedProcess, otherProcess] = processPair as [TriggerProcess, TriggerProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;

@@ -2,12 +2,12 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 import { SCHEDULER_INTERVAL_MS } from './setup.ts';
-import { JSON_TYPE, START_MS, openWebhookApi, webhookWorkflow } from './webhook-setup.ts';
+import { JSON_HEADERS, START_TIME_MS, openWebhookApi, createWebhookWorkflow } from './webhook-setup.ts';
 import type { WebhookApi } from './webhook-setup.ts';
 
-export { JSON_TYPE } from './webhook-setup.ts';
+export { JSON_HEADERS } from './webhook-setup.ts';
 
 /** The body of the response to a delivery. */
 interface DeliveryResult {
@@ -41,7 +41,7 @@ export interface FlowApi extends Omit<WebhookApi, 'db'> {
   /** Waits until all due work is done. */
   waitUntilIdle(): Promise<void>;
   /** Deploys a workflow whose webhook has this flow control. */
-  deployFlow(flowControl: Json, options?: { pauses?: boolean }): Promise<FlowHook>;
+  deployWebhookWithFlowControl(flowControl: Json, options?: { pauses?: boolean }): Promise<FlowHook>;
   /** Deploys a workflow whose two webhooks have this flow control. Its runs pause. */
   deployTwoHooks(flowControl: Json): Promise<[FlowHook, FlowHook]>;
   /** Deploys a schedule that is due each minute. */
@@ -106,15 +106,15 @@ export async function openFlowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi>
       async send(body) {
         // Lists are ordered by time, so each delivery needs a different time.
         now.ms += 1;
-        const response = await api.send(path, { headers: JSON_TYPE, body: JSON.stringify(body) });
+        const response = await api.send(path, { headers: JSON_HEADERS, body: JSON.stringify(body) });
         expect(response.status).toBe(200);
         await waitUntilIdle();
         return response.body as unknown as DeliveryResult;
       },
       listEvents: async () => (await call<JsonObject[]>('GET', `/api/v2/triggers/${triggerId}/events`)).data,
       async replay(index) {
-        const list = await listDeliveries();
-        return call('POST', `/api/v2/webhooks/${triggerId}/deliveries/${list[index]?.id}/replay`, {});
+        const deliveries = await listDeliveries();
+        return call('POST', `/api/v2/webhooks/${triggerId}/deliveries/${deliveries[index]?.id}/replay`, {});
       },
       async resume(runId) {
         const { pauses } = await api.engine.getRun(runId);
@@ -159,7 +159,7 @@ export async function openFlowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi>
     return reason.toLowerCase();
   };
 
-  now.ms = START_MS;
+  now.ms = START_TIME_MS;
   return {
     ...api,
     ...{ db, waitUntilIdle, statusOf },
@@ -167,19 +167,19 @@ export async function openFlowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi>
       now.ms += ms;
       await waitUntilIdle();
     },
-    async deployFlow(flowControl, { pauses = false } = {}) {
+    async deployWebhookWithFlowControl(flowControl, { pauses = false } = {}) {
       const options = pauses ? { lastBlock: PAUSE_BLOCK } : {};
-      const { id, path } = await api.deployWebhook({ flowControl }, options);
-      return createHook({ id, path, triggerId: await findTriggerId(id) });
+      const { workflowId, path } = await api.deployWebhook({ flowControl }, options);
+      return createHook({ id: workflowId, path, triggerId: await findTriggerId(workflowId) });
     },
     async deployTwoHooks(flowControl) {
-      const workflow = webhookWorkflow({ flowControl }, { lastBlock: PAUSE_BLOCK }) as {
+      const workflow = createWebhookWorkflow({ flowControl }, { lastBlock: PAUSE_BLOCK }) as {
         state: { blocks: { [id: string]: JsonObject }; edges: JsonObject[] };
       };
       const { blocks, edges } = workflow.state;
-      const [[firstId, block] = ['', {}], [lastId] = ['', {}]] = Object.entries(blocks);
+      const [[firstBlockId, block] = ['', {}], [lastBlockId] = ['', {}]] = Object.entries(blocks);
       blocks['second'] = { ...block, id: 'second', name: 'Second' };
-      edges.push({ id: 'edge-second', source: 'second', target: lastId });
+      edges.push({ id: 'edge-second', source: 'second', target: lastBlockId });
       const id = await api.deploy(workflow as unknown as Json);
       const deployment = await call<{ webhooks: { url: string; blockId: string }[] }>(
         'GET',
@@ -188,11 +188,11 @@ export async function openFlowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi>
       const hooks = deployment.data.webhooks.map(async ({ url, blockId }) =>
         createHook({ id, path: new URL(url).pathname, triggerId: await findTriggerId(id, blockId) }),
       );
-      expect(firstId).not.toBe('second');
+      expect(firstBlockId).not.toBe('second');
       return (await Promise.all(hooks)) as [FlowHook, FlowHook];
     },
     deployMinuteSchedule: (flowControl) =>
-      api.deploy(triggerWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl })),
+      api.deploy(createTriggerWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl })),
     async expectStatus(runId, status) {
       await expect.poll(() => statusOf(runId), { timeout: 10_000 }).toBe(status);
     },

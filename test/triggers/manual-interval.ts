@@ -2,7 +2,7 @@
  * Returns a `repeat` whose work runs only when the test calls `tick`, and only if `isIncluded` returns true for its
  * interval.
  */
-export function manualInterval(isIncluded: (ms: number) => boolean = () => true): {
+export function createManualInterval(isIncluded: (ms: number) => boolean = () => true): {
   repeat: (ms: number, callback: () => void) => () => void;
   tick: () => void;
 } {

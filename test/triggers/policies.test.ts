@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isApiError } from '@heddle/api';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 import { openScheduleApi } from './setup.ts';
 import type { ScheduleApi } from './setup.ts';
 
@@ -36,7 +36,7 @@ describe('a schedule whose last run waits for a person', () => {
   ])('starts, skips or queues the next run according to "overlap": %s', async (overlap, expected) => {
     const api = await openScheduleApi('sqlite', '2026-01-01T00:00:30Z');
     const id = await api.deploy(
-      triggerWorkflow({ ...MINUTELY_SCHEDULE, overlap }, { lastBlock: APPROVAL_BLOCK }),
+      createTriggerWorkflow({ ...MINUTELY_SCHEDULE, overlap }, { lastBlock: APPROVAL_BLOCK }),
     );
     api.advanceTo('2026-01-01T00:01Z');
     await expectFiredDueTimes(api, id, ['2026-01-01T00:01Z']);
@@ -68,7 +68,7 @@ describe('limits', () => {
     const concurrency = { acquire: () => (isFull ? undefined : () => undefined) };
     const api = await openScheduleApi('sqlite', '2026-01-01T00:30Z', { concurrency });
     const id = await api.deploy(
-      triggerWorkflow({ ...MINUTELY_SCHEDULE, minutesInterval: 60, missedRuns: 'none' }),
+      createTriggerWorkflow({ ...MINUTELY_SCHEDULE, minutesInterval: 60, missedRuns: 'none' }),
     );
     api.advanceTo('2026-01-01T01:00Z');
     await expect
@@ -86,9 +86,9 @@ describe('limits', () => {
   });
 
   it('of usage refuse the run, which counts as a failure', async () => {
-    const usage = { reserve: () => ({ refused: 'limit' }) as const };
+    const usage = { reserve: () => ({ refusal: 'limit' }) as const };
     const api = await openScheduleApi('sqlite', '2026-01-01T00:30Z', { usage });
-    const id = await api.deploy(triggerWorkflow({ ...MINUTELY_SCHEDULE, minutesInterval: 60 }));
+    const id = await api.deploy(createTriggerWorkflow({ ...MINUTELY_SCHEDULE, minutesInterval: 60 }));
     api.advanceTo('2026-01-01T01:00Z');
     await expect
       .poll(() => api.readTrigger(id))
@@ -106,7 +106,7 @@ describe('limits', () => {
     const reservations: object[] = [];
     const usage = { reserve: (run: object) => (reservations.push(run), {}) };
     const api = await openScheduleApi('sqlite', '2026-01-01T00:30Z', { usage });
-    const id = await api.deploy(triggerWorkflow({ ...MINUTELY_SCHEDULE, minutesInterval: 60 }));
+    const id = await api.deploy(createTriggerWorkflow({ ...MINUTELY_SCHEDULE, minutesInterval: 60 }));
     api.advanceTo('2026-01-01T01:00Z');
     await expectFiredDueTimes(api, id, ['2026-01-01T01:00Z']);
     const { lastRunId: runId } = await api.readTrigger(id);
@@ -116,7 +116,7 @@ describe('limits', () => {
 });
 
 /** Returns the input of the last run of a trigger; undefined if the run has no log yet. */
-async function inputOfLastRun(api: ScheduleApi, id: string): Promise<unknown> {
+async function readInputOfLastRun(api: ScheduleApi, id: string): Promise<unknown> {
   const { lastRunId } = await api.readTrigger(id);
   const logs = await api.engine.getLogs(lastRunId ?? '').catch(() => []);
   return logs[0]?.output;
@@ -126,10 +126,10 @@ describe('a schedule whose runs fail', () => {
   it('is suspended after ten failures in a row over a day, shows the reason, and can be resumed', async () => {
     const api = await openScheduleApi('sqlite', '2026-01-01T00:30Z');
     const id = await api.deploy(
-      triggerWorkflow({ ...MINUTELY_SCHEDULE, minutesInterval: 180 }, { lastBlock: FAILING_BLOCK }),
+      createTriggerWorkflow({ ...MINUTELY_SCHEDULE, minutesInterval: 180 }, { lastBlock: FAILING_BLOCK }),
     );
     const options = { type: 'sim_workspace_event' };
-    const watcherId = await api.deploy(triggerWorkflow({ eventType: 'trigger_suspended' }, options));
+    const watcherId = await api.deploy(createTriggerWorkflow({ eventType: 'trigger_suspended' }, options));
     const dueTimes: string[] = [];
     for (let hour = 3; hour <= 30; hour += 3) {
       const dueTime = new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
@@ -158,7 +158,7 @@ describe('a schedule whose runs fail', () => {
     });
     api.advanceTo('2026-01-02T12:30Z');
     await expect
-      .poll(() => inputOfLastRun(api, watcherId))
+      .poll(() => readInputOfLastRun(api, watcherId))
       .toMatchObject({
         ...{ event: 'trigger_suspended', workflowId: id },
         errorMessage: expect.stringMatching(/not a url/) as string,
@@ -172,7 +172,7 @@ describe('a schedule whose runs fail', () => {
 
   it('resets the number of failures after a completed run', async () => {
     const api = await openScheduleApi('sqlite', '2026-01-01T00:30Z');
-    const id = await api.deploy(triggerWorkflow(MINUTELY_SCHEDULE));
+    const id = await api.deploy(createTriggerWorkflow(MINUTELY_SCHEDULE));
     await api.db
       .updateTable('triggers')
       .set({ failures: 9, failing_since_ms: 0 })
@@ -189,7 +189,7 @@ describe('a schedule whose runs fail', () => {
 describe('an error', () => {
   it('of the engine is reported and delays the trigger, which loses no run', async () => {
     const api = await openScheduleApi('sqlite', '2026-01-01T00:30Z');
-    const id = await api.deploy(triggerWorkflow({ ...MINUTELY_SCHEDULE, minutesInterval: 60 }));
+    const id = await api.deploy(createTriggerWorkflow({ ...MINUTELY_SCHEDULE, minutesInterval: 60 }));
     const { engine } = api;
     const originalGetRun = engine.getRun.bind(engine);
     api.advanceTo('2026-01-01T01:00Z');

@@ -8,7 +8,7 @@ import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import {
   keyAuthenticator,
-  keysInText,
+  parseKeys,
   openServiceStore,
   Sealer,
   serviceAreas,
@@ -35,11 +35,15 @@ function countStep(): void {
   if (stepsLeft === 0) process.kill(process.pid, 'SIGKILL');
 }
 
-const TRIGGER_TABLES =
+const TRIGGER_TABLE_PATTERN =
   /"(triggers|trigger_fires|claims|flow_runs|flow_events|flow_groups|feed_items|feed_cursors)"/;
-const EVENT_TABLES = /"(service_events|event_cooldowns|flow_runs|flow_events|flow_groups)"/;
-const HOOK_TABLES = /"(provider_hooks)"/;
-const COUNTED_TABLES = options.hooks ? HOOK_TABLES : options.countsEvents ? EVENT_TABLES : TRIGGER_TABLES;
+const EVENT_TABLE_PATTERN = /"(service_events|event_cooldowns|flow_runs|flow_events|flow_groups)"/;
+const HOOK_TABLE_PATTERN = /"(provider_hooks)"/;
+const COUNTED_TABLE_PATTERN = options.hooks
+  ? HOOK_TABLE_PATTERN
+  : options.countsEvents
+    ? EVENT_TABLE_PATTERN
+    : TRIGGER_TABLE_PATTERN;
 /** Statements on webhook registrations. */
 const hookStatements = new WeakSet<QueryId>();
 
@@ -48,7 +52,7 @@ const stepCounter: KyselyPlugin = {
   transformQuery({ node, queryId }) {
     // Reads of events and webhooks are not counted, because polls repeat them.
     const isPoll = (options.countsEvents || options.hooks) && node.kind === 'SelectQueryNode';
-    if (isPoll || !COUNTED_TABLES.test(JSON.stringify(node))) return node;
+    if (isPoll || !COUNTED_TABLE_PATTERN.test(JSON.stringify(node))) return node;
     countStep();
     if (options.hooks) hookStatements.add(queryId);
     return node;
@@ -92,7 +96,7 @@ const engine = await openEngine(store);
 const countingDatabase = store.database.withPlugin(stepCounter);
 const db = store.database as Kysely<TriggerTables>;
 const webhookDb = store.database as Kysely<WebhookTables>;
-const sealer = new Sealer(keysInText(Buffer.alloc(32, 7).toString('base64')));
+const sealer = new Sealer(parseKeys(Buffer.alloc(32, 7).toString('base64')));
 const triggerOptions = {
   triggers: triggerTypes,
   feeds: {
@@ -139,11 +143,13 @@ async function callApi<Data>(
 /** Returns the runs that triggers have started, with their status. */
 async function listTriggeredRuns(): Promise<TriggeredRun[]> {
   const rows = await db.selectFrom('trigger_fires').selectAll().orderBy('due_ms').execute();
-  const reports = rows.map(async ({ workflow_id: workflowId, due_ms: due, run_id: runId, version }) => {
-    const run = await engine.getRun(runId).catch(() => undefined);
-    return { workflowId, dueMs: Number(due), version, status: run?.status ?? 'unknown' };
-  });
-  return Promise.all(reports);
+  const triggeredRunPromises = rows.map(
+    async ({ workflow_id: workflowId, due_ms: due, run_id: runId, version }) => {
+      const run = await engine.getRun(runId).catch(() => undefined);
+      return { workflowId, dueMs: Number(due), version, status: run?.status ?? 'unknown' };
+    },
+  );
+  return Promise.all(triggeredRunPromises);
 }
 
 /** Sends a delivery to a webhook. */
@@ -163,11 +169,11 @@ async function deliver({
 /** Returns the accepted deliveries with the status of their runs. */
 async function listDeliveries(): Promise<{ deliveryId: string | null; runId: string; status: string }[]> {
   const rows = await webhookDb.selectFrom('webhook_deliveries').selectAll().orderBy('delivery_id').execute();
-  const reports = rows.map(async ({ delivery_id: deliveryId, run_id: runId }) => {
+  const deliveryPromises = rows.map(async ({ delivery_id: deliveryId, run_id: runId }) => {
     const run = await engine.getRun(runId).catch(() => undefined);
     return { deliveryId, runId, status: run?.status ?? 'unknown' };
   });
-  return Promise.all(reports);
+  return Promise.all(deliveryPromises);
 }
 
 /** Returns the items that have started runs, with the status of the runs. */
@@ -178,13 +184,13 @@ async function listItems(): Promise<{ runId: string; status: string; title: unkn
     .select('run_id')
     .where('run_id', 'is not', null)
     .execute();
-  const reports = rows.map(async ({ run_id: runId }) => {
+  const itemPromises = rows.map(async ({ run_id: runId }) => {
     const run = await engine.getRun(runId ?? '').catch(() => undefined);
     const [firstLog] = await engine.getLogs(runId ?? '').catch(() => []);
     const { title = null } = (firstLog?.output ?? {}) as { title?: unknown };
     return { runId: runId ?? '', status: run?.status ?? 'unknown', title };
   });
-  return Promise.all(reports);
+  return Promise.all(itemPromises);
 }
 
 /** Returns the number of runs of a workflow in the engine. */
@@ -203,7 +209,7 @@ async function countRuns(workflowId: string): Promise<number> {
 }
 
 const COMMAND_HANDLERS: { readonly [name in Command['call']]: (command: Command) => Promise<unknown> } = {
-  async workspace() {
+  async createWorkspace() {
     const userId = await store.workspaces.createUser({ email: `${randomUUID()}@heddle.test`, name: 'Ada' });
     const workspaceId = await store.workspaces.createWorkspace('Looms', userId);
     const { key } = await store.keys.create({ userId }, 'test');
@@ -216,11 +222,11 @@ const COMMAND_HANDLERS: { readonly [name in Command['call']]: (command: Command)
     for (const callback of callbacks) callback();
     return Promise.resolve();
   },
-  fires: listTriggeredRuns,
+  listTriggeredRuns,
   countRuns: ({ workflowId = '' }) => countRuns(workflowId),
   deliver,
-  deliveries: listDeliveries,
-  items: listItems,
+  listDeliveries,
+  listItems,
   stop: () => Promise.resolve(process.kill(process.pid, 'SIGKILL')),
 };
 

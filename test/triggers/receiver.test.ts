@@ -10,8 +10,8 @@ import { triggerTypes } from '@heddle/blocks/triggers';
 import type { JsonObject } from '@heddle/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byScale } from '../support/scale.ts';
-import { CIRCLEBACK, JSON_TYPE, PROVIDERS, START_MS } from './webhook-setup.ts';
+import { pickByScale } from '../support/scale.ts';
+import { CIRCLEBACK, JSON_HEADERS, PROVIDERS, START_TIME_MS } from './webhook-setup.ts';
 
 const webhookTypes = new Map(
   triggerTypes
@@ -29,21 +29,21 @@ interface TestReceiver {
 }
 
 /**
- * Opens a receiver with an in-memory store that stands for the store of a host. `fields` are the fields of the block at
- * the path `hook-path`.
+ * Opens a receiver with an in-memory store that stands in for the store of a host. `fields` are the fields of the block
+ * at the path `hook-path`.
  */
 function openReceiver(
   fields: JsonObject = {},
   { type = 'generic_webhook', ...options }: Partial<WebhookReceiverOptions> & { type?: string } = {},
 ): TestReceiver {
   const webhookType = webhookTypes.get(type) as WebhookType;
-  const readResult = webhookType.parseConfig(fields);
-  if (!('config' in readResult)) throw new Error(JSON.stringify(readResult.problems));
+  const parseResult = webhookType.parseConfig(fields);
+  if (!('config' in parseResult)) throw new Error(JSON.stringify(parseResult.problems));
   const webhook: FoundWebhook = {
     key: 'hook',
     workspaceId: 'looms',
     type: webhookType,
-    config: readResult.config,
+    config: parseResult.config,
   };
   const [events, refusals, errors]: [WebhookEvent[], string[], unknown[]] = [[], [], []];
   const runIdsByDeliveryId = new Map<string, string>();
@@ -53,7 +53,7 @@ function openReceiver(
       lookupCount += 1;
       return Promise.resolve(path === 'hook-path' ? webhook : undefined);
     },
-    secretsOf: () => Promise.resolve([webhookType.secretOf(readResult.config) ?? '']),
+    secretsOf: () => Promise.resolve([webhookType.secretOf(parseResult.config) ?? '']),
     accept(_found, event) {
       const knownRunId = runIdsByDeliveryId.get(event.deliveryId ?? '');
       const runId = knownRunId ?? `run-${events.length}`;
@@ -69,7 +69,7 @@ function openReceiver(
   const fetch = webhookReceiver({
     ...{
       store,
-      now: () => START_MS,
+      now: () => START_TIME_MS,
       onError: (error) => void errors.push(error),
       repeat: () => () => undefined,
     },
@@ -142,7 +142,7 @@ describe('the body of a delivery becomes the input of the run', () => {
   it('with headers and query, but without credentials', async () => {
     const receiver = openReceiver({ token: 's3cret', secretHeaderName: 'X-Pass' });
     const headers = {
-      ...JSON_TYPE,
+      ...JSON_HEADERS,
       'X-Pass': 's3cret',
       Cookie: 'a=b',
       Authorization: 'Bearer x',
@@ -214,7 +214,7 @@ describe('a request is refused', () => {
   });
 
   it('with 429 above the rate limit of its trigger, which accepts requests again later', async () => {
-    let nowMs = START_MS;
+    let nowMs = START_TIME_MS;
     const receiver = openReceiver({}, { rate: { capacity: 2, perMinute: 60 }, now: () => nowMs });
     const send = async () => (await receiver.receive('hook-path', createPostInit('{}'))).status;
     expect([await send(), await send(), await send()]).toEqual([200, 200, 429]);
@@ -318,27 +318,31 @@ describe('any request', () => {
     })),
   ];
 
-  it('is answered with a known status, and starts a run only at a webhook without a secret', async () => {
+  it('gets a response with a known status, and starts a run only at a webhook without a secret', async () => {
     await fc.assert(
-      fc.asyncProperty(requestArbitrary, fc.nat({ max: HOOK_CASES.length - 1 }), async (generated, index) => {
-        const { fields, options, acceptsUnsigned } = HOOK_CASES[index]!;
-        const receiver = openReceiver(fields as JsonObject, {
-          ...options,
-          limits: { bytes: 150, values: 20, parts: 3 },
-        });
-        const hasBody = generated.method !== 'GET' && generated.method !== 'HEAD';
-        const response = await receiver.receive(generated.path.replace(/^\//, ''), {
-          method: generated.method,
-          headers: { 'Content-Type': generated.type, ...generated.headers },
-          ...(hasBody && { body: generated.body }),
-        });
-        expect(receiver.errors).toEqual([]);
-        expect([200, 201, 400, 401, 404, 413, 415, 429]).toContain(response.status);
-        expect(receiver.events.length).toBeLessThanOrEqual(acceptsUnsigned ? 1 : 0);
-        for (const { deliveryId } of receiver.events)
-          expect(deliveryId ?? 'none').toMatch(/^[\x21-\x7e]{1,200}$/);
-      }),
-      { numRuns: byScale(200, 20_000) },
+      fc.asyncProperty(
+        requestArbitrary,
+        fc.nat({ max: HOOK_CASES.length - 1 }),
+        async (generatedRequest, index) => {
+          const { fields, options, acceptsUnsigned } = HOOK_CASES[index]!;
+          const receiver = openReceiver(fields as JsonObject, {
+            ...options,
+            limits: { bytes: 150, values: 20, parts: 3 },
+          });
+          const hasBody = generatedRequest.method !== 'GET' && generatedRequest.method !== 'HEAD';
+          const response = await receiver.receive(generatedRequest.path.replace(/^\//, ''), {
+            method: generatedRequest.method,
+            headers: { 'Content-Type': generatedRequest.type, ...generatedRequest.headers },
+            ...(hasBody && { body: generatedRequest.body }),
+          });
+          expect(receiver.errors).toEqual([]);
+          expect([200, 201, 400, 401, 404, 413, 415, 429]).toContain(response.status);
+          expect(receiver.events.length).toBeLessThanOrEqual(acceptsUnsigned ? 1 : 0);
+          for (const { deliveryId } of receiver.events)
+            expect(deliveryId ?? 'none').toMatch(/^[\x21-\x7e]{1,200}$/);
+        },
+      ),
+      { numRuns: pickByScale(200, 20_000) },
     );
   });
 });

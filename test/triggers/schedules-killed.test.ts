@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { sampledSteps, byScale } from '../support/scale.ts';
+import { sampledSteps, pickByScale } from '../support/scale.ts';
 import {
   timeAtMinute,
   deployMinuteSchedules,
@@ -9,9 +9,9 @@ import {
   expectOneRunPerMinute,
   startProcess,
 } from './trigger-process.ts';
-import { expectOneRunPerDueTimeWhenKilled } from './killed-steps.ts';
+import { expectOneRunPerDueTimeWhenKilled } from './kill-steps.ts';
 
-describe('schedules', { timeout: byScale(300_000, 1_800_000) }, () => {
+describe('schedules', { timeout: pickByScale(300_000, 1_800_000) }, () => {
   const steps = sampledSteps(3, 'steps from a due time to its run');
 
   it('start exactly one run if their process is killed at any step from the due time to the run, on SQLite', async () => {
@@ -30,7 +30,7 @@ describe('schedules', { timeout: byScale(300_000, 1_800_000) }, () => {
       if (!firstProcess) throw new Error('There is no process.');
       const { key, workflowIds } = await deployMinuteSchedules(firstProcess, 3);
       const [redeployedId] = workflowIds;
-      const minuteCount = byScale(4, 20);
+      const minuteCount = pickByScale(4, 20);
       for (let minute = 1; minute <= minuteCount; minute += 1) {
         const nowMs = timeAtMinute(minute);
         const [killedProcess, otherProcess] = [processes.shift(), processes.shift()];

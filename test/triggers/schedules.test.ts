@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 import { openScheduleApi } from './setup.ts';
 import type { ScheduleApi, TriggerResponse } from './setup.ts';
 import { storesToTest } from '../support/postgres.ts';
@@ -32,7 +32,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('start one run at each due time, with the time as input', async () => {
     api.advanceTo('2026-01-01T00:30Z');
-    const id = await api.deploy(triggerWorkflow({ ...HOURLY_SCHEDULE, timezone: 'Asia/Kolkata' }));
+    const id = await api.deploy(createTriggerWorkflow({ ...HOURLY_SCHEDULE, timezone: 'Asia/Kolkata' }));
     expect(await api.readTrigger(id)).toMatchObject({
       state: 'active',
       version: 1,
@@ -65,7 +65,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('start no runs before their workflow is deployed, or while it is undeployed or archived', async () => {
     api.advanceTo('2026-01-02T00:00:30Z');
-    const id = await api.createDraft(triggerWorkflow(MINUTELY_SCHEDULE));
+    const id = await api.createDraft(createTriggerWorkflow(MINUTELY_SCHEDULE));
     api.advanceTo('2026-01-02T00:01Z');
     const { data } = await deploy(id);
     expect(data.latestDeploymentAttempt).toMatchObject({
@@ -91,7 +91,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
     const path = `/f${crypto.randomUUID().slice(0, 8)}`;
     const { workspaceId } = api;
     await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path } });
-    const id = await api.deploy(triggerWorkflow(MINUTELY_SCHEDULE));
+    const id = await api.deploy(createTriggerWorkflow(MINUTELY_SCHEDULE));
     await api.call('PATCH', `/api/v2/workflows/${id}`, { body: { folderPath: path } });
     const query = `workspaceId=${workspaceId}&path=${encodeURIComponent(path)}&recursive=true`;
     expect((await api.call('DELETE', `/api/v2/workflows/folders?${query}`)).status).toBe(200);
@@ -101,8 +101,8 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('belong to the live version, so that another version has its own schedule', async () => {
     api.advanceTo('2026-01-04T00:30Z');
-    const id = await api.deploy(triggerWorkflow(HOURLY_SCHEDULE));
-    const draft = draftOf(triggerWorkflow({ ...HOURLY_SCHEDULE, hourlyMinute: 15 }));
+    const id = await api.deploy(createTriggerWorkflow(HOURLY_SCHEDULE));
+    const draft = draftOf(createTriggerWorkflow({ ...HOURLY_SCHEDULE, hourlyMinute: 15 }));
     await api.call('PUT', `/api/v2/workflows/${id}/state`, { body: draft });
     await deploy(id);
     expect(await api.readTrigger(id)).toMatchObject({ version: 2, nextDueAt: '2026-01-04T01:15:00.000Z' });
@@ -112,17 +112,17 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
     expect(await api.readTrigger(id)).toMatchObject({ version: 1, nextDueAt: '2026-01-04T02:00:00.000Z' });
     api.advanceTo('2026-01-04T02:15Z');
     await expectFiredDueTimes(id, ['2026-01-04T01:15Z', '2026-01-04T02:00Z']);
-    const fires = await api.db
+    const triggerFires = await api.db
       .selectFrom('trigger_fires')
       .selectAll()
       .where('workflow_id', '=', id)
       .execute();
-    expect(fires.map(({ version }) => version).toSorted((a, b) => a - b)).toEqual([1, 2]);
+    expect(triggerFires.map(({ version }) => version).toSorted((a, b) => a - b)).toEqual([1, 2]);
   });
 
   it('keep a due run when the same schedule is deployed again', async () => {
     api.advanceTo('2026-01-05T00:30Z');
-    const id = await api.deploy(triggerWorkflow(HOURLY_SCHEDULE));
+    const id = await api.deploy(createTriggerWorkflow(HOURLY_SCHEDULE));
     const triggerBefore = await api.readTrigger(id);
     // The run is due but not claimed yet: no scheduler polls between the change of the time and the deployment.
     const updateResults = await api.db
@@ -141,7 +141,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('can be paused, even across deployments, and resumed', async () => {
     api.advanceTo('2026-01-06T00:00:30Z');
-    const id = await api.deploy(triggerWorkflow(MINUTELY_SCHEDULE));
+    const id = await api.deploy(createTriggerWorkflow(MINUTELY_SCHEDULE));
     const { id: triggerId } = await api.readTrigger(id);
     expect((await postAction(triggerId, 'pause')).data).toMatchObject({ state: 'paused', nextDueAt: null });
     await deploy(id);
@@ -160,7 +160,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('can be run manually, in addition to due runs', async () => {
     api.advanceTo('2026-01-07T00:30Z');
-    const id = await api.deploy(triggerWorkflow(HOURLY_SCHEDULE));
+    const id = await api.deploy(createTriggerWorkflow(HOURLY_SCHEDULE));
     const { id: triggerId } = await api.readTrigger(id);
     const response = await api.call<{ runId: string }>('POST', `/api/v2/triggers/${triggerId}/run`);
     expect(response.status).toBe(202);
@@ -176,7 +176,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('can be backfilled for a past period, except for due times that already have runs', async () => {
     api.advanceTo('2026-01-08T00:30Z');
-    const id = await api.deploy(triggerWorkflow(HOURLY_SCHEDULE));
+    const id = await api.deploy(createTriggerWorkflow(HOURLY_SCHEDULE));
     const { id: triggerId } = await api.readTrigger(id);
     api.advanceTo('2026-01-08T01:00Z');
     await expectFiredDueTimes(id, ['2026-01-08T01:00Z']);
@@ -211,7 +211,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
     ['all', {}, ['2026-01-09T01:00Z', '2026-01-09T02:00Z', '2026-01-09T03:00Z', '2026-01-09T04:00Z']],
   ])('start the missed runs that the fields select: %s %j', async (missedRuns, otherFields, dueTimes) => {
     api.advanceTo('2026-01-09T00:30Z');
-    const id = await api.deploy(triggerWorkflow({ ...HOURLY_SCHEDULE, missedRuns, ...otherFields }));
+    const id = await api.deploy(createTriggerWorkflow({ ...HOURLY_SCHEDULE, missedRuns, ...otherFields }));
     api.advanceTo('2026-01-09T04:30Z');
     const nextDueTime = '2026-01-09T05:00:00.000Z';
     await expect.poll(async () => (await api.readTrigger(id)).nextDueAt).toBe(nextDueTime);
@@ -222,7 +222,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('start no runs after their end', async () => {
     api.advanceTo('2026-01-10T00:30Z');
-    const id = await api.deploy(triggerWorkflow({ ...HOURLY_SCHEDULE, endsAt: '2026-01-10T01:30' }));
+    const id = await api.deploy(createTriggerWorkflow({ ...HOURLY_SCHEDULE, endsAt: '2026-01-10T01:30' }));
     api.advanceTo('2026-01-10T01:00Z');
     await expectFiredDueTimes(id, ['2026-01-10T01:00Z']);
     expect(await api.readTrigger(id)).toMatchObject({ nextDueAt: null, state: 'active' });
@@ -230,7 +230,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('are delayed by the same jitter each time', async () => {
     api.advanceTo('2026-01-11T00:30Z');
-    const id = await api.deploy(triggerWorkflow({ ...HOURLY_SCHEDULE, jitterSeconds: 600 }));
+    const id = await api.deploy(createTriggerWorkflow({ ...HOURLY_SCHEDULE, jitterSeconds: 600 }));
     const readJitterMs = async (): Promise<number> => {
       const row = await api.db
         .selectFrom('triggers')
@@ -250,7 +250,9 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
   });
 
   it('that cannot fire are refused at deployment, with the field and the reason', async () => {
-    const id = await api.createDraft(triggerWorkflow({ scheduleType: 'cron', cronExpression: '61 * * * *' }));
+    const id = await api.createDraft(
+      createTriggerWorkflow({ scheduleType: 'cron', cronExpression: '61 * * * *' }),
+    );
     const response = await deploy(id);
     expect(response.status).toBe(400);
     expect(errorIn(response.body).message).toMatch(
@@ -262,7 +264,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
   });
 
   it('of a trigger type that nothing fires are deployed with a warning', async () => {
-    const id = await api.createDraft(triggerWorkflow({}, { type: 'trigger' }));
+    const id = await api.createDraft(createTriggerWorkflow({}, { type: 'trigger' }));
     const { data } = await deploy(id);
     expect(data.warnings).toContainEqual(expect.stringMatching(/^Nothing fires "Clock": /));
     expect(data.latestDeploymentAttempt.readiness.schedules).toBe('not_applicable');
@@ -270,7 +272,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('can be read and changed only by members of their workspace', async () => {
     api.advanceTo('2026-01-12T00:30Z');
-    const id = await api.deploy(triggerWorkflow(HOURLY_SCHEDULE));
+    const id = await api.deploy(createTriggerWorkflow(HOURLY_SCHEDULE));
     const { id: triggerId } = await api.readTrigger(id);
     const userId = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@heddle.test`,

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Json } from '@heddle/core';
 import { expect } from 'vitest';
 import { draftOf } from '../support/draft.ts';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 import { startNewsFeed } from './feeds/setup.ts';
 import { START_TIME_MS, startProcess } from './trigger-process.ts';
 import type { Backend, TriggerProcess, TriggeredRun } from './trigger-process.ts';
-import { webhookWorkflow } from './webhook-setup.ts';
+import { createWebhookWorkflow } from './webhook-setup.ts';
 
 const MINUTE_MS = 60_000;
 const INTERVAL_MINUTES = 10;
@@ -28,7 +28,7 @@ interface DeployedWorkflows {
 }
 
 async function deployWorkflows(process: TriggerProcess, feedUrl: string): Promise<DeployedWorkflows> {
-  const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
+  const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('createWorkspace');
   const request = <Data>(...args: [string, string, unknown?]) =>
     process.call<Data>('request', { key, request: args });
   const deploy = async (definition: Json): Promise<string> => {
@@ -37,16 +37,16 @@ async function deployWorkflows(process: TriggerProcess, feedUrl: string): Promis
     await request('POST', `/workflows/${id}/deploy`);
     return id;
   };
-  const watchedId = await deploy(triggerWorkflow({}, { type: 'start_trigger' }));
+  const watchedId = await deploy(createTriggerWorkflow({}, { type: 'start_trigger' }));
   const eventFields = { eventType: 'execution_success', workflowIds: [watchedId], cooldownMinutes: 0 };
   const scheduleFields = { scheduleType: 'minutes', minutesInterval: INTERVAL_MINUTES, missedRuns: 'all' };
-  const id = await deploy(webhookWorkflow({ flowControl: { concurrency: 1 } }));
+  const id = await deploy(createWebhookWorkflow({ flowControl: { concurrency: 1 } }));
   const { webhooks } = await request<{ webhooks: { url: string }[] }>('GET', `/workflows/${id}/deployment`);
   return {
     ...{ key, watchedId, hook: { id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname } },
-    scheduleWorkflowId: await deploy(triggerWorkflow({ ...scheduleFields, missedLimit: 100 })),
-    feedWorkflowId: await deploy(triggerWorkflow({ feedUrl, pollMinutes: 1 }, { type: 'rss' })),
-    watcherId: await deploy(triggerWorkflow(eventFields, { type: 'sim_workspace_event' })),
+    scheduleWorkflowId: await deploy(createTriggerWorkflow({ ...scheduleFields, missedLimit: 100 })),
+    feedWorkflowId: await deploy(createTriggerWorkflow({ feedUrl, pollMinutes: 1 }, { type: 'rss' })),
+    watcherId: await deploy(createTriggerWorkflow(eventFields, { type: 'sim_workspace_event' })),
   };
 }
 
@@ -76,14 +76,16 @@ export async function expectOneRunPerEventWhenKilledInTurn(
     nowMs += 6000;
     for (const triggerProcess of [processes.server, processes.worker])
       await triggerProcess.call('tick', { nowMs, keepsKillStep: true }).catch(() => undefined);
-    const countCompleted = async (call: 'fires' | 'items' | 'deliveries'): Promise<number> => {
+    const countCompleted = async (
+      call: 'listTriggeredRuns' | 'listItems' | 'listDeliveries',
+    ): Promise<number> => {
       const runs = await process.call<Pick<TriggeredRun, 'status'>[]>(call);
       return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
     };
     const completedCounts = [
-      await countCompleted('fires'),
-      await countCompleted('items'),
-      await countCompleted('deliveries'),
+      await countCompleted('listTriggeredRuns'),
+      await countCompleted('listItems'),
+      await countCompleted('listDeliveries'),
     ];
     const runCounts = [scheduleWorkflowId, feedWorkflowId, hook.id, watcherId].map((workflowId) =>
       process.call<number>('countRuns', { workflowId }),
@@ -99,12 +101,12 @@ export async function expectOneRunPerEventWhenKilledInTurn(
     return [dueCount, round, 2 * round, dueCount, round, 2 * round, round];
   };
   const expectCounts = async (process: TriggerProcess, round: number): Promise<void> => {
-    const compare = async (): Promise<string> => {
+    const compareCounts = async (): Promise<string> => {
       const actual = (await advanceAndCount(process)).join();
       const expected = computeExpectedCounts(round).join();
       return actual === expected ? 'equal' : `the counts are ${actual}, not ${expected}`;
     };
-    await expect.poll(compare, POLL_OPTIONS).toBe('equal');
+    await expect.poll(compareCounts, POLL_OPTIONS).toBe('equal');
   };
   const isPolled = async (): Promise<boolean> => {
     await advanceAndCount(processes.server);
@@ -114,7 +116,7 @@ export async function expectOneRunPerEventWhenKilledInTurn(
 
   const deathCounts = { server: 0, worker: 0 };
   for (let round = 1; round <= roundCount; round += 1) {
-    const killedName = round % 2 === 0 ? 'server' : 'worker';
+    const killedProcessName = round % 2 === 0 ? 'server' : 'worker';
     news.items.unshift({ id: `item ${round}` });
     await processes.server.call('request', { key, request: ['POST', `/workflows/${watchedId}/execute`, {}] });
     for (const suffix of ['a', 'b']) {
@@ -122,14 +124,14 @@ export async function expectOneRunPerEventWhenKilledInTurn(
       expect(await response).toMatchObject({ status: 200 });
     }
     nowMs += ROUND_MS;
-    await processes[killedName]
+    await processes[killedProcessName]
       .call('tick', { nowMs, killStep: ((7 * round) % 19) + 1 })
       .catch(() => undefined);
-    const otherProcess = processes[killedName === 'server' ? 'worker' : 'server'];
+    const otherProcess = processes[killedProcessName === 'server' ? 'worker' : 'server'];
     await expectCounts(otherProcess, round);
-    if (!processes[killedName].isDead()) continue;
-    deathCounts[killedName] += 1;
-    processes[killedName] = await start(killedName, round);
+    if (!processes[killedProcessName].isDead()) continue;
+    deathCounts[killedProcessName] += 1;
+    processes[killedProcessName] = await start(killedProcessName, round);
   }
   // Further polls start no run.
   for (let poll = 0; poll < 3; poll += 1) await advanceAndCount(processes.worker);

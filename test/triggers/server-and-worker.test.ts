@@ -8,20 +8,20 @@ import { draftOf } from '../support/draft.ts';
 import { startHookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 import { FAILING_BLOCK } from './event-setup.ts';
 import { startNewsFeed } from './feeds/setup.ts';
 import { HOOK_TYPES, openHookApi } from './hooks/setup.ts';
 import type { HookApi } from './hooks/setup.ts';
-import { manualInterval } from './manual-interval.ts';
-import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
+import { createManualInterval } from './manual-interval.ts';
+import { JSON_HEADERS, createWebhookWorkflow } from './webhook-setup.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const FEEDS = { egress: { allowPrivate: true, ports: 'any' as const } };
+const FEED_OPTIONS = { egress: { allowPrivate: true, ports: 'any' as const } };
 
 describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one PostgreSQL database,', () => {
-  const workerInterval = manualInterval();
+  const workerInterval = createManualInterval();
   let providers: HookProviders;
   let server: HookApi;
   const cleanups: (() => Promise<unknown>)[] = [];
@@ -33,14 +33,14 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     providers = await startHookProviders();
     server = await openHookApi('postgres', providers, {
       store: await openServiceStore({ postgres: { url }, secret }),
-      ...{ engineOptions, feeds: FEEDS },
+      ...{ engineOptions, feeds: FEED_OPTIONS },
     });
     const store = await openServiceStore({ postgres: { url }, secret });
     const engine = await createEngine({ ...tenantOptionsOf(store), ...engineOptions });
     const worker = await createApi({
       ...{ engine, database: store, authenticator: { authenticate: () => Promise.resolve(undefined) } },
       ports: servicePorts(store),
-      areas: triggerWorkerAreas({ triggers: triggerTypes, feeds: FEEDS }),
+      areas: triggerWorkerAreas({ triggers: triggerTypes, feeds: FEED_OPTIONS }),
       ...{ now: () => server.now.ms, repeat: workerInterval.repeat },
       onError: (error) => server.reportedErrors.push(error),
     });
@@ -98,14 +98,16 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   }
 
   it('start one run for each due time of a schedule', async () => {
-    const id = await server.deploy(triggerWorkflow({ scheduleType: 'minutes', minutesInterval: 1 }));
+    const id = await server.deploy(createTriggerWorkflow({ scheduleType: 'minutes', minutesInterval: 1 }));
     await expectRunsEachMinute(id, (minute) => Promise.resolve(minute === 0 ? 4 : minute));
     await server.call('DELETE', `/api/v2/workflows/${id}/deploy`);
   });
 
   it('poll a source once per interval, and start one run for each of its items', async () => {
     const news = await startNewsFeed();
-    const id = await server.deploy(triggerWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' }));
+    const id = await server.deploy(
+      createTriggerWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' }),
+    );
     const readLastCheckTime = async (): Promise<unknown> => {
       advance(0);
       return (await server.triggerOf(id)).health.lastCheckAt;
@@ -120,9 +122,9 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   });
 
   it('start one run for each event', async () => {
-    const watchedId = await server.deploy(triggerWorkflow({}, { type: 'start_trigger' }));
+    const watchedId = await server.deploy(createTriggerWorkflow({}, { type: 'start_trigger' }));
     const fields = { eventType: 'execution_success', workflowIds: [watchedId], cooldownMinutes: 0 };
-    const id = await server.deploy(triggerWorkflow(fields, { type: 'sim_workspace_event' }));
+    const id = await server.deploy(createTriggerWorkflow(fields, { type: 'sim_workspace_event' }));
     const runWatchedWorkflow = async (minute: number): Promise<number> => {
       if (minute === 0) return 4;
       const { status } = await server.call('POST', `/api/v2/workflows/${watchedId}/execute`, { body: {} });
@@ -133,23 +135,23 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   });
 
   it('start one run for each event that flow control has delayed', async () => {
-    const { id, path } = await server.deployWebhook({ flowControl: { concurrency: 1 } });
+    const { workflowId, path } = await server.deployWebhook({ flowControl: { concurrency: 1 } });
     let count = 0;
     const sendThreeDeliveries = async (minute: number): Promise<number> => {
       for (let index = 0; index < 3 && minute > 0; index += 1) {
         const body = JSON.stringify({ number: (count += 1) });
-        expect((await server.send(path, { headers: JSON_TYPE, body })).status).toBe(200);
+        expect((await server.send(path, { headers: JSON_HEADERS, body })).status).toBe(200);
       }
       return count;
     };
     // If a process checks a waiting event just before the other process ends the run, it checks again a second later.
-    await expectRunsEachMinute(id, sendThreeDeliveries, 1000);
+    await expectRunsEachMinute(workflowId, sendThreeDeliveries, 1000);
   });
 
   it('create each webhook at a provider once, and remove only the webhook of a trigger that the worker suspended', async () => {
     const { type, fields } = HOOK_TYPES.github;
     const hookFields = { ...fields, triggerCredentials: server.credentials['github'] ?? '' };
-    const draft = draftOf(webhookWorkflow(hookFields, { type, lastBlock: FAILING_BLOCK as never })) as {
+    const draft = draftOf(createWebhookWorkflow(hookFields, { type, lastBlock: FAILING_BLOCK as never })) as {
       blocks: { [id: string]: object };
       edges: { target: string }[];
     };
@@ -163,23 +165,23 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       id: crypto.randomUUID(),
       source: `${blockId}-two`,
     } as never);
-    const id = await server.createDraft(webhookWorkflow({}));
+    const id = await server.createDraft(createWebhookWorkflow({}));
     await server.call('PUT', `/api/v2/workflows/${id}/state`, { body: draft });
     expect((await server.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
     await server.waitForStatus(id, 'active');
     advance(0);
-    const listOwners = () => providers.hooks.map(({ owner }) => owner).toSorted();
-    expect(listOwners()).toEqual(['ada/loom', 'ada/shuttle']);
+    const listHookResources = () => providers.hooks.map(({ resource }) => resource).toSorted();
+    expect(listHookResources()).toEqual(['ada/loom', 'ada/shuttle']);
     expect(providers.requests.filter((request) => request.startsWith('POST github'))).toHaveLength(2);
 
-    const failingColumns = { failures: 9, failing_since_ms: server.now.ms - 25 * HOUR_MS };
+    const failureColumns = { failures: 9, failing_since_ms: server.now.ms - 25 * HOUR_MS };
     await server.db
       .updateTable('triggers')
-      .set(failingColumns)
+      .set(failureColumns)
       .where('workflow_id', '=', id)
       .where('block_id', '=', blockId)
       .execute();
-    const loomHook = providers.hooks.find(({ owner }) => owner === 'ada/loom');
+    const loomHook = providers.hooks.find(({ resource }) => resource === 'ada/loom');
     expect(await server.deliver(loomHook!, 'fails')).toMatchObject({ status: 200 });
     // Only the background work of the worker runs, so the worker counts the failure.
     const readStates = async () => {
@@ -197,7 +199,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     await expect
       .poll(() => {
         advance(0);
-        return listOwners();
+        return listHookResources();
       })
       .toEqual(['ada/shuttle']);
     const readHookStates = () =>

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import { createTestApi, openStore } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
-import { manualInterval } from './manual-interval.ts';
+import { createManualInterval } from './manual-interval.ts';
 
 /** The interval of the scheduler in milliseconds, which identifies it among other background work. */
 export const SCHEDULER_INTERVAL_MS = 250;
@@ -43,7 +43,7 @@ export async function openScheduleApi(
   options: TestApiOptions = {},
 ): Promise<ScheduleApi> {
   let nowMs = msOf(time);
-  const { repeat, tick } = manualInterval((ms) => ms === SCHEDULER_INTERVAL_MS);
+  const { repeat, tick } = createManualInterval((ms) => ms === SCHEDULER_INTERVAL_MS);
   const store = options.store ?? (await openStore(kind));
   const engineOptions = { ...options.engineOptions, triggers: triggerTypes };
   const api = await createTestApi({ ...options, store, engineOptions, now: () => nowMs, repeat });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 import { storesToTest } from '../support/postgres.ts';
 import { startHookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';
 import { HOOK_TYPES, openHookApi } from './hooks/setup.ts';
 import type { HookApi } from './hooks/setup.ts';
-import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
+import { JSON_HEADERS, createWebhookWorkflow } from './webhook-setup.ts';
 
 const HOUR_MS = 3_600_000;
 /** A block that fails. */
@@ -33,16 +33,16 @@ describe.each(storesToTest('suspended'))('after ten failures in a row over a day
   };
   /** Sends a delivery whose run fails, and waits until the failure is counted. */
   const deliverFailingEvent = async (id: string, path: string, count: number): Promise<void> => {
-    const response = await api.send(path, { headers: JSON_TYPE, body: JSON.stringify({ count }) });
+    const response = await api.send(path, { headers: JSON_HEADERS, body: JSON.stringify({ count }) });
     expect(response.status).toBe(200);
     await expect.poll(() => readFailureCount(id)).toBe(count);
   };
 
   it('a webhook is suspended with the reason, responds like an unknown path, and can be resumed', async () => {
-    const id = await api.deploy(webhookWorkflow({}, { lastBlock: FAILING_BLOCK }));
+    const id = await api.deploy(createWebhookWorkflow({}, { lastBlock: FAILING_BLOCK }));
     const path = await api.pathOf(id);
     const options = { type: 'sim_workspace_event' };
-    const watcherId = await api.deploy(triggerWorkflow({ eventType: 'trigger_suspended' }, options));
+    const watcherId = await api.deploy(createTriggerWorkflow({ eventType: 'trigger_suspended' }, options));
     for (let count = 1; count <= 9; count += 1) {
       await deliverFailingEvent(id, path, count);
       api.advance(3 * HOUR_MS);
@@ -54,10 +54,10 @@ describe.each(storesToTest('suspended'))('after ten failures in a row over a day
       last_error: expect.stringMatching(/not a url/),
     });
     const unknownPathResponse = await api.send('/api/webhooks/trigger/wh_unknown', {
-      headers: JSON_TYPE,
+      headers: JSON_HEADERS,
       body: '{}',
     });
-    const suspendedResponse = await api.send(path, { headers: JSON_TYPE, body: '{}' });
+    const suspendedResponse = await api.send(path, { headers: JSON_HEADERS, body: '{}' });
     expect(suspendedResponse.status).toBe(404);
     expect(suspendedResponse.body).toEqual(unknownPathResponse.body);
     const { warnings } = await api.readDeployment(id);
@@ -74,7 +74,7 @@ describe.each(storesToTest('suspended'))('after ten failures in a row over a day
       })
       .toEqual(expect.any(String));
     expect((await api.call('POST', `/api/v2/triggers/${triggerId}/resume`)).status).toBe(200);
-    expect((await api.send(path, { headers: JSON_TYPE, body: '{}' })).status).toBe(200);
+    expect((await api.send(path, { headers: JSON_HEADERS, body: '{}' })).status).toBe(200);
     await expect.poll(() => readFailureCount(id)).toBe(1);
   });
 
@@ -83,8 +83,8 @@ describe.each(storesToTest('suspended'))('after ten failures in a row over a day
     const id = await api.deployWebhookWorkflow(type, fields, FAILING_BLOCK);
     await api.waitForStatus(id, 'active');
     const [hook] = await api.hooksOf(id);
-    const failingColumns = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };
-    await api.db.updateTable('triggers').set(failingColumns).where('workflow_id', '=', id).execute();
+    const failureColumns = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };
+    await api.db.updateTable('triggers').set(failureColumns).where('workflow_id', '=', id).execute();
     expect(await api.deliver(hook!, 'fails')).toMatchObject({ status: 200 });
     await expect
       .poll(async () => {
@@ -102,17 +102,17 @@ describe.each(storesToTest('suspended'))('after ten failures in a row over a day
 
   it('an event trigger is suspended; a completed run resets the number of failures', async () => {
     const options = { type: 'sim_workspace_event', lastBlock: FAILING_BLOCK };
-    const id = await api.deploy(triggerWorkflow({ eventType: 'workflow_deployed' }, options));
+    const id = await api.deploy(createTriggerWorkflow({ eventType: 'workflow_deployed' }, options));
     const healthyId = await api.deploy(
-      triggerWorkflow({ eventType: 'workflow_deployed' }, { type: 'sim_workspace_event' }),
+      createTriggerWorkflow({ eventType: 'workflow_deployed' }, { type: 'sim_workspace_event' }),
     );
-    const failingColumns = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };
+    const failureColumns = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };
     await api.db
       .updateTable('triggers')
-      .set(failingColumns)
+      .set(failureColumns)
       .where('workflow_id', 'in', [id, healthyId])
       .execute();
-    await api.deploy(triggerWorkflow({ scheduleType: 'minutes', minutesInterval: 60 }));
+    await api.deploy(createTriggerWorkflow({ scheduleType: 'minutes', minutesInterval: 60 }));
     const readStates = async (): Promise<unknown[]> => {
       api.advance(1000);
       const [firstRow, secondRow] = [await readTriggerRow(id), await readTriggerRow(healthyId)];

@@ -6,7 +6,7 @@ import type { EngineOptions } from '@heddle/engine';
 import type { TemporalOptions } from '@heddle/temporal';
 import { expect, onTestFinished } from 'vitest';
 import { draftOf } from '../support/draft.ts';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 
 const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 const MINUTE_MS = 60_000;
@@ -36,14 +36,14 @@ export interface ProcessOptions extends Backend {
 export interface Command {
   id: number;
   call:
-    | 'workspace'
+    | 'createWorkspace'
     | 'request'
     | 'tick'
-    | 'fires'
+    | 'listTriggeredRuns'
     | 'countRuns'
     | 'deliver'
-    | 'deliveries'
-    | 'items'
+    | 'listDeliveries'
+    | 'listItems'
     | 'stop';
   key?: string;
   request?: readonly [method: string, path: string, body?: unknown];
@@ -126,14 +126,14 @@ export async function deployMinuteSchedules(
   process: TriggerProcess,
   count: number,
 ): Promise<DeployedSchedules> {
-  const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
+  const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('createWorkspace');
   const workflowIds: string[] = [];
   for (let index = 0; index < count; index += 1) {
     const fields = { scheduleType: 'minutes', minutesInterval: 1, missedRuns: 'all', missedLimit: 100 };
     const body = { workspaceId, name: `Each minute ${index}` };
     const request = ['POST', '/workflows', body] as const;
     const { id } = await process.call<{ id: string }>('request', { key, request });
-    const draft = draftOf(triggerWorkflow(fields));
+    const draft = draftOf(createTriggerWorkflow(fields));
     await process.call('request', { key, request: ['PUT', `/workflows/${id}/state`, draft] });
     await process.call('request', { key, request: ['POST', `/workflows/${id}/deploy`] });
     workflowIds.push(id);
@@ -152,7 +152,7 @@ export async function expectOneRunPerMinute(
   );
   const readTriggeredRuns = async (): Promise<TriggeredRun[]> => {
     await process.call('tick');
-    return process.call<TriggeredRun[]>('fires');
+    return process.call<TriggeredRun[]>('listTriggeredRuns');
   };
   const expected = workflowIds.map((id) => [id, dueTimesMs.map((dueMs) => [dueMs, 'completed'])]);
   const summaryOf = (triggeredRuns: readonly TriggeredRun[]) =>
@@ -163,7 +163,7 @@ export async function expectOneRunPerMinute(
   await expect.poll(async () => summaryOf(await readTriggeredRuns()), POLL_OPTIONS).toEqual(expected);
   for (const workflowId of workflowIds)
     expect(await process.call<number>('countRuns', { workflowId })).toBe(minuteCount);
-  return process.call<TriggeredRun[]>('fires');
+  return process.call<TriggeredRun[]>('listTriggeredRuns');
 }
 
 /**
@@ -181,7 +181,7 @@ export async function advanceAndKill(
     });
   await ignoreIfDead(process.call('tick', { nowMs, killStep }));
   const hasEnded = async (): Promise<boolean> => {
-    const triggeredRuns = (await ignoreIfDead(process.call<TriggeredRun[]>('fires'))) ?? [];
+    const triggeredRuns = (await ignoreIfDead(process.call<TriggeredRun[]>('listTriggeredRuns'))) ?? [];
     const dueRuns = triggeredRuns.filter(({ dueMs }) => dueMs === nowMs);
     return process.isDead() || (dueRuns.length > 0 && dueRuns.every(({ status }) => status === 'completed'));
   };

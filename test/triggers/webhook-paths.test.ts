@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { storesToTest } from '../support/postgres.ts';
-import { createJsonRequest, JSON_TYPE, openWebhookApi, webhookWorkflow } from './webhook-setup.ts';
+import { createJsonRequest, JSON_HEADERS, openWebhookApi, createWebhookWorkflow } from './webhook-setup.ts';
 import type { WebhookApi } from './webhook-setup.ts';
 
 describe.each(storesToTest('paths of webhooks'))('webhooks on %s', (store) => {
@@ -12,22 +12,22 @@ describe.each(storesToTest('paths of webhooks'))('webhooks on %s', (store) => {
 
   it('keep their path in another version, and use the secret of that version', async () => {
     const hook = await api.deployWebhook({ token: 'one' });
-    await api.editFields(hook.id, { token: 'two' });
+    await api.editFields(hook.workflowId, { token: 'two' });
     const createTokenRequest = (token: string) => ({
       ...createJsonRequest({}),
-      headers: { ...JSON_TYPE, Authorization: `Bearer ${token}` },
+      headers: { ...JSON_HEADERS, Authorization: `Bearer ${token}` },
     });
     expect((await api.send(hook.path, createTokenRequest('one'))).status).toBe(200);
-    await api.call('POST', `/api/v2/workflows/${hook.id}/deploy`);
-    expect(await api.pathOf(hook.id)).toBe(hook.path);
+    await api.call('POST', `/api/v2/workflows/${hook.workflowId}/deploy`);
+    expect(await api.pathOf(hook.workflowId)).toBe(hook.path);
     expect((await api.send(hook.path, createTokenRequest('one'))).status).toBe(401);
     expect((await api.send(hook.path, createTokenRequest('two'))).status).toBe(200);
-    await api.call('POST', `/api/v2/workflows/${hook.id}/versions/1/activate`);
+    await api.call('POST', `/api/v2/workflows/${hook.workflowId}/versions/1/activate`);
     expect((await api.send(hook.path, createTokenRequest('two'))).status).toBe(401);
     expect((await api.send(hook.path, createTokenRequest('one'))).status).toBe(200);
-    expect((await api.deliveriesOf(hook.id)).map(({ version }) => version).toSorted((a, b) => a - b)).toEqual(
-      [1, 1, 2],
-    );
+    expect(
+      (await api.deliveriesOf(hook.workflowId)).map(({ version }) => version).toSorted((a, b) => a - b),
+    ).toEqual([1, 1, 2]);
   });
 
   it('have the path that their author has chosen, which no other webhook can use', async () => {
@@ -35,7 +35,7 @@ describe.each(storesToTest('paths of webhooks'))('webhooks on %s', (store) => {
     const hook = await api.deployWebhook({ triggerPath });
     expect(hook.path).toBe(`/api/webhooks/trigger/${triggerPath}`);
     const deploy = async (targetApi: WebhookApi) => {
-      const id = await targetApi.createDraft(webhookWorkflow({ triggerPath }));
+      const id = await targetApi.createDraft(createWebhookWorkflow({ triggerPath }));
       return targetApi.call('POST', `/api/v2/workflows/${id}/deploy`);
     };
     expect(await deploy(api)).toMatchObject({
@@ -45,11 +45,11 @@ describe.each(storesToTest('paths of webhooks'))('webhooks on %s', (store) => {
     const otherApi = await openWebhookApi(store, { engine: api.engine, store: api.store });
     expect((await deploy(otherApi)).status).toBe(409);
     // The path stays reserved for its workspace, because the sender may still use it.
-    await api.call('DELETE', `/api/v2/workflows/${hook.id}/deploy`);
+    await api.call('DELETE', `/api/v2/workflows/${hook.workflowId}/deploy`);
     expect((await deploy(otherApi)).status).toBe(409);
     expect((await deploy(api)).status).toBe(200);
     expect((await api.send(hook.path, createJsonRequest({}))).status).toBe(200);
-    expect(await api.runsOf(hook.id)).toEqual([]);
+    expect(await api.runsOf(hook.workflowId)).toEqual([]);
   });
 
   it('get a random path when their author removes a chosen one, and keep that path', async () => {
@@ -57,9 +57,9 @@ describe.each(storesToTest('paths of webhooks'))('webhooks on %s', (store) => {
     const hook = await api.deployWebhook({ triggerPath: `whooks-${crypto.randomUUID().slice(0, 8)}` });
     const paths = [];
     for (let version = 2; version <= 3; version++) {
-      await api.editFields(hook.id, {});
-      await api.call('POST', `/api/v2/workflows/${hook.id}/deploy`);
-      paths.push(await api.pathOf(hook.id));
+      await api.editFields(hook.workflowId, {});
+      await api.call('POST', `/api/v2/workflows/${hook.workflowId}/deploy`);
+      paths.push(await api.pathOf(hook.workflowId));
     }
     expect(paths[0]).toMatch(/\/wh_[\w-]{32}$/);
     expect(paths[1]).toBe(paths[0]);

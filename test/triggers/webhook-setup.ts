@@ -8,7 +8,7 @@ import { createTestApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
-import { triggerWorkflow } from '../support/trigger-workflow.ts';
+import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 
 /** The secrets of the workspace in these tests. */
 export const SECRETS: { readonly [name: string]: string } = {
@@ -23,7 +23,7 @@ export const SECRETS: { readonly [name: string]: string } = {
   ROTATED: 'new secret\nold secret',
 };
 
-export interface SentRequest {
+export interface WebhookRequest {
   method?: string;
   query?: string;
   headers?: { [name: string]: string };
@@ -39,15 +39,15 @@ export interface WebhookResponse {
 export interface WebhookApi extends TestApi {
   db: Kysely<WebhookTables>;
   now: { ms: number };
-  /** Deploys a workflow with a webhook. Returns its id, and the path of its URL. */
+  /** Deploys a workflow with a webhook. Returns the id of the workflow, and the path of the webhook's URL. */
   deployWebhook(
     fields: { [name: string]: Json },
     options?: WebhookWorkflowOptions,
-  ): Promise<{ id: string; path: string }>;
-  /** Replaces the draft by a webhook with other fields in the block of version 1. */
+  ): Promise<{ workflowId: string; path: string }>;
+  /** Replaces the draft with one whose webhook block has other fields, but the id of the block of version 1. */
   editFields(workflowId: string, fields: { [name: string]: Json }): Promise<void>;
   /** Sends a request to a path. */
-  send(path: string, request?: SentRequest): Promise<WebhookResponse>;
+  send(path: string, request?: WebhookRequest): Promise<WebhookResponse>;
   /** Returns the current path of the webhook of a workflow. */
   pathOf(workflowId: string): Promise<string>;
   /** Returns the stored deliveries to the webhook of a workflow. */
@@ -58,16 +58,16 @@ export interface WebhookApi extends TestApi {
   readTriggerOutput(runId: unknown): Promise<unknown>;
 }
 
-type WebhookWorkflowOptions = Parameters<typeof triggerWorkflow>[1];
+type WebhookWorkflowOptions = Parameters<typeof createTriggerWorkflow>[1];
 
-export const START_MS = Date.parse('2026-01-01T00:00:00Z');
+export const START_TIME_MS = Date.parse('2026-01-01T00:00:00Z');
 
 /** Starts an API with webhooks on a store of this kind. The test advances its clock. */
 export async function openWebhookApi(
   kind: 'sqlite' | 'postgres',
   options: TestApiOptions = {},
 ): Promise<WebhookApi> {
-  const now = { ms: START_MS };
+  const now = { ms: START_TIME_MS };
   const postgres = kind === 'postgres' && { url: await createPostgresDatabase() };
   const store =
     options.store ?? (await openServiceStore(postgres ? { postgres, secret: 'x'.repeat(32) } : {}));
@@ -94,18 +94,18 @@ export async function openWebhookApi(
     ...api,
     ...{ db, now, pathOf },
     async deployWebhook(fields, workflowOptions = {}) {
-      const id = await api.deploy(webhookWorkflow(fields, workflowOptions));
-      return { id, path: await pathOf(id) };
+      const id = await api.deploy(createWebhookWorkflow(fields, workflowOptions));
+      return { workflowId: id, path: await pathOf(id) };
     },
     async editFields(workflowId, fields) {
       const url = `/api/v2/workflows/${workflowId}`;
       const { data } = await api.call<{ state: { blocks: object } }>('GET', `${url}/versions/1`);
       const [blockId] = Object.keys(data.state.blocks);
-      const draft = draftOf(webhookWorkflow(fields)) as { blocks: { [id: string]: object } };
+      const draft = draftOf(createWebhookWorkflow(fields)) as { blocks: { [id: string]: object } };
       const text = JSON.stringify(draft).replaceAll(Object.keys(draft.blocks)[0]!, blockId!);
       await api.call('PUT', `${url}/state`, { body: JSON.parse(text) });
     },
-    send: (path, request) => sendTo(api, path, request),
+    send: (path, request) => sendRequest(api, path, request),
     deliveriesOf: (id) =>
       db.selectFrom('webhook_deliveries').selectAll().where('workflow_id', '=', id).execute(),
     runsOf: (id) => db.selectFrom('claims').selectAll().where('workflow_id', '=', id).execute(),
@@ -128,10 +128,10 @@ export async function openWebhookApi(
 }
 
 /** Sends a request to a path of the API without an API key. */
-export async function sendTo(
+export async function sendRequest(
   { api }: Pick<TestApi, 'api'>,
   path: string,
-  { method = 'POST', query = '', headers = {}, body }: SentRequest = {},
+  { method = 'POST', query = '', headers = {}, body }: WebhookRequest = {},
 ): Promise<WebhookResponse> {
   const request = new Request(`http://heddle.test${path}${query}`, {
     method,
@@ -148,18 +148,18 @@ export async function sendTo(
 }
 
 /** Returns a workflow with a webhook that has these fields, and a block that ends immediately. */
-export function webhookWorkflow(
+export function createWebhookWorkflow(
   fields: { [name: string]: Json },
   { type = 'generic_webhook', ...options }: NonNullable<WebhookWorkflowOptions> = {},
 ): Json {
-  return triggerWorkflow(fields, { type, ...options });
+  return createTriggerWorkflow(fields, { type, ...options });
 }
 
-export const JSON_TYPE = { 'Content-Type': 'application/json' };
+export const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 /** Returns an unsigned request with a JSON body. */
-export function createJsonRequest(body: object): { headers: typeof JSON_TYPE; body: string } {
-  return { headers: JSON_TYPE, body: JSON.stringify(body) };
+export function createJsonRequest(body: object): { headers: typeof JSON_HEADERS; body: string } {
+  return { headers: JSON_HEADERS, body: JSON.stringify(body) };
 }
 
 const hmac = (key: string | Buffer, text: string, encoding: 'hex' | 'base64' = 'hex'): string =>
@@ -176,7 +176,7 @@ export interface Provider {
   createRequest(
     body: object,
     delivery: { id: string; nowMs: number; secret?: string },
-  ): SentRequest & { body: string };
+  ): WebhookRequest & { body: string };
 }
 
 /** Circleback, whose deliveries have no ids. */
@@ -185,7 +185,7 @@ export const CIRCLEBACK: Provider = {
   fields: { webhookSecret: '{{CIRCLEBACK}}', selectedTriggerId: 'circleback_meeting_completed' },
   createRequest(body, { secret = SECRETS['CIRCLEBACK']! }) {
     const text = JSON.stringify(body);
-    return { headers: { ...JSON_TYPE, 'X-Signature': hmac(secret, text) }, body: text };
+    return { headers: { ...JSON_HEADERS, 'X-Signature': hmac(secret, text) }, body: text };
   },
 };
 
@@ -195,7 +195,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     type: 'generic_webhook',
     fields: { requireAuth: true, token: '{{TOKEN}}', idempotencyField: 'meta.id' },
     createRequest: (body, { id, secret = SECRETS['TOKEN']! }) => ({
-      headers: { ...JSON_TYPE, Authorization: `Bearer ${secret}` },
+      headers: { ...JSON_HEADERS, Authorization: `Bearer ${secret}` },
       body: JSON.stringify({ ...body, meta: { id } }),
     }),
   },
@@ -206,7 +206,10 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
       const text = JSON.stringify(body);
       const signature = `sha256=${hmac(secret, text)}`;
       const deliveryHeaders = { 'X-GitHub-Delivery': id, 'X-GitHub-Event': 'push' };
-      return { headers: { ...JSON_TYPE, ...deliveryHeaders, 'X-Hub-Signature-256': signature }, body: text };
+      return {
+        headers: { ...JSON_HEADERS, ...deliveryHeaders, 'X-Hub-Signature-256': signature },
+        body: text,
+      };
     },
   },
   slack: {
@@ -217,7 +220,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
       const timestamp = String(Math.floor(nowMs / 1000));
       const signature = `v0=${hmac(secret, `v0:${timestamp}:${text}`)}`;
       const signatureHeaders = { 'X-Slack-Request-Timestamp': timestamp, 'X-Slack-Signature': signature };
-      return { headers: { ...JSON_TYPE, ...signatureHeaders }, body: text };
+      return { headers: { ...JSON_HEADERS, ...signatureHeaders }, body: text };
     },
   },
   stripe: {
@@ -227,7 +230,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
       const text = JSON.stringify({ id, ...body });
       const timestamp = Math.floor(nowMs / 1000);
       const signature = `t=${timestamp},v1=${hmac(secret, `${timestamp}.${text}`)}`;
-      return { headers: { ...JSON_TYPE, 'Stripe-Signature': signature }, body: text };
+      return { headers: { ...JSON_HEADERS, 'Stripe-Signature': signature }, body: text };
     },
   },
   linear: {
@@ -236,14 +239,14 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     createRequest(body, { id, nowMs, secret = SECRETS['LINEAR']! }) {
       const text = JSON.stringify({ ...body, webhookTimestamp: nowMs });
       const deliveryHeaders = { 'Linear-Delivery': id, 'Linear-Signature': hmac(secret, text) };
-      return { headers: { ...JSON_TYPE, ...deliveryHeaders }, body: text };
+      return { headers: { ...JSON_HEADERS, ...deliveryHeaders }, body: text };
     },
   },
   telegram: {
     type: 'telegram',
     fields: { webhookSecret: '{{TELEGRAM}}' },
     createRequest: (body, { id, secret = SECRETS['TELEGRAM']! }) => ({
-      headers: { ...JSON_TYPE, 'X-Telegram-Bot-Api-Secret-Token': secret },
+      headers: { ...JSON_HEADERS, 'X-Telegram-Bot-Api-Secret-Token': secret },
       body: JSON.stringify({ ...body, update_id: id }),
     }),
   },
@@ -260,7 +263,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
         'Webhook-Timestamp': timestamp,
         'Webhook-Signature': signature,
       };
-      return { headers: { ...JSON_TYPE, ...signatureHeaders }, body: text };
+      return { headers: { ...JSON_HEADERS, ...signatureHeaders }, body: text };
     },
   },
 };

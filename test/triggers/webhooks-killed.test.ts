@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { sampledSteps, byScale } from '../support/scale.ts';
-import { deliver, deployWebhookWorkflow } from './killed-webhook.ts';
-import type { DeployedWebhook } from './killed-webhook.ts';
+import { sampledSteps, pickByScale } from '../support/scale.ts';
+import { deliver, deployWebhookWorkflow } from './deployed-webhook.ts';
+import type { DeployedWebhook } from './deployed-webhook.ts';
 import { timeAtMinute, startProcess } from './trigger-process.ts';
 import type { Backend, TriggerProcess } from './trigger-process.ts';
 
@@ -21,17 +21,17 @@ async function expectOneRunPerDelivery(
   runIds: ReadonlyMap<string, string>,
 ): Promise<void> {
   const expected = [...runIds].map(([deliveryId, runId]) => ({ deliveryId, runId, status: 'completed' }));
-  const compareIds = (a: { deliveryId: string }, b: { deliveryId: string }) =>
+  const compareDeliveryIds = (a: { deliveryId: string }, b: { deliveryId: string }) =>
     a.deliveryId < b.deliveryId ? -1 : 1;
   const readDeliveries = () =>
-    process.call<{ deliveryId: string; runId: string; status: string }[]>('deliveries');
+    process.call<{ deliveryId: string; runId: string; status: string }[]>('listDeliveries');
   await expect
-    .poll(async () => (await readDeliveries()).toSorted(compareIds), POLL_OPTIONS)
-    .toEqual(expected.toSorted(compareIds));
+    .poll(async () => (await readDeliveries()).toSorted(compareDeliveryIds), POLL_OPTIONS)
+    .toEqual(expected.toSorted(compareDeliveryIds));
   expect(await process.call<number>('countRuns', { workflowId })).toBe(runIds.size);
 }
 
-describe('a webhook', { timeout: byScale(300_000, 1_800_000) }, () => {
+describe('a webhook', { timeout: pickByScale(300_000, 1_800_000) }, () => {
   const { firstStep, stride } = sampledSteps(4, 'steps from a delivery to its run');
 
   it('starts exactly one run if its process is killed at any step from the delivery to the run, on SQLite', async () => {
@@ -58,7 +58,7 @@ describe('a webhook', { timeout: byScale(300_000, 1_800_000) }, () => {
       const { runId } = response.body;
       const hasEnded = async () => {
         const deliveries = await process
-          .call<{ runId: string; status: string }[]>('deliveries')
+          .call<{ runId: string; status: string }[]>('listDeliveries')
           .catch((): { runId: string; status: string }[] => []);
         return (
           process.isDead() ||
@@ -83,7 +83,7 @@ describe('a webhook', { timeout: byScale(300_000, 1_800_000) }, () => {
       const processes = [await start(backend), await start(backend)];
       const hook = await deployWebhookWorkflow(processes[0] as TriggerProcess);
       const runIds = new Map<string, string>();
-      const roundCount = byScale(4, 30);
+      const roundCount = pickByScale(4, 30);
       for (let index = 1; index <= roundCount; index += 1) {
         const [killedProcess, otherProcess] = processes as [TriggerProcess, TriggerProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
@@ -91,14 +91,14 @@ describe('a webhook', { timeout: byScale(300_000, 1_800_000) }, () => {
           key: hook.key,
           request: ['POST', `/workflows/${hook.workflowId}/deploy`] as const,
         };
-        const [dyingResponse, response] = await Promise.all([
+        const [killedProcessResponse, response] = await Promise.all([
           deliver(killedProcess, hook, { deliveryId, killStep: ((2 * index) % 11) + 1 }),
           deliver(otherProcess, hook, { deliveryId }),
           otherProcess.call('request', deployRequest),
         ]);
         expect(response?.status).toBe(200);
         runIds.set(deliveryId, response?.body.runId ?? '');
-        if (dyingResponse) expect(dyingResponse.body.runId).toBe(response?.body.runId);
+        if (killedProcessResponse) expect(killedProcessResponse.body.runId).toBe(response?.body.runId);
         // The process may die after the response, if it reaches the step.
         if (!killedProcess.isDead()) await killedProcess.call('tick').catch(() => undefined);
         processes.splice(0, 2, otherProcess, killedProcess.isDead() ? await start(backend) : killedProcess);

@@ -6,10 +6,10 @@ import { webhookViews } from '../../packages/service/src/triggers/webhooks/views
 import {
   CIRCLEBACK,
   createJsonRequest,
-  JSON_TYPE,
+  JSON_HEADERS,
   PROVIDERS,
   SECRETS,
-  START_MS,
+  START_TIME_MS,
   openWebhookApi,
 } from './webhook-setup.ts';
 import type { WebhookApi } from './webhook-setup.ts';
@@ -23,7 +23,7 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
   });
 
   describe.each(Object.entries(PROVIDERS))('signed like %s', (name, { type, fields, createRequest }) => {
-    let hook: { id: string; path: string };
+    let hook: { workflowId: string; path: string };
 
     beforeAll(async () => {
       hook = await api.deployWebhook(fields, { type });
@@ -36,7 +36,7 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
       );
       expect(response).toMatchObject({ status: 200, body: { success: true, runId: expect.any(String) } });
       expect(await api.readTriggerOutput(response.body['runId'])).toMatchObject({ hello: 'you' });
-      const [run] = await api.runsOf(hook.id);
+      const [run] = await api.runsOf(hook.workflowId);
       expect(run).toMatchObject({ engine_id: response.body['runId'], trigger: 'webhook' });
     });
 
@@ -49,7 +49,9 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
       expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
       expect(runIds.size).toBe(1);
       expect(responses.filter(({ body }) => body['duplicate'] === true)).toHaveLength(7);
-      const storedDeliveries = (await api.deliveriesOf(hook.id)).filter((row) => row.delivery_id === 'twice');
+      const storedDeliveries = (await api.deliveriesOf(hook.workflowId)).filter(
+        (row) => row.delivery_id === 'twice',
+      );
       expect(storedDeliveries).toMatchObject([{ run_id: [...runIds][0], duplicates: 7 }]);
       // The same body with another id is another delivery.
       const otherResponse = await api.send(
@@ -60,23 +62,23 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
     });
 
     it('start no run for a wrong secret, a changed body, or a missing signature', async () => {
-      const runCount = (await api.runsOf(hook.id)).length;
+      const runCount = (await api.runsOf(hook.workflowId)).length;
       const signedRequest = createRequest({ n: 2 }, { id: 'bad', nowMs: api.now.ms });
       const otherSecretRequest = createRequest(
         { n: 2 },
         { id: 'bad', nowMs: api.now.ms, secret: 'whsec_b3RoZXI=' },
       );
       const changedRequest = { ...signedRequest, body: signedRequest.body.replace('2', '3') };
-      const isToken = name === 'token' || name === 'telegram';
+      const usesToken = name === 'token' || name === 'telegram';
       for (const invalidRequest of [
         otherSecretRequest,
-        { ...signedRequest, headers: JSON_TYPE },
-        ...(isToken ? [] : [changedRequest]),
+        { ...signedRequest, headers: JSON_HEADERS },
+        ...(usesToken ? [] : [changedRequest]),
       ]) {
         const response = await api.send(hook.path, invalidRequest);
         expect(response).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
       }
-      expect(await api.runsOf(hook.id)).toHaveLength(runCount);
+      expect(await api.runsOf(hook.workflowId)).toHaveLength(runCount);
     });
   });
 
@@ -96,30 +98,30 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
     const changedRequest = { ...signedRequest, body: signedRequest.body.replace('4711', '4712') };
     for (const invalidRequest of [forgedRequest, changedRequest, createJsonRequest(meeting)])
       expect(await api.send(hook.path, invalidRequest)).toMatchObject({ status: 401 });
-    expect(await api.runsOf(hook.id)).toHaveLength(2);
+    expect(await api.runsOf(hook.workflowId)).toHaveLength(2);
   });
 
   it('with verifyTestEvents answer test requests without starting a run', async () => {
     const hook = await api.deployWebhook({ token: '{{TOKEN}}', verifyTestEvents: true });
     for (const testRequest of [{ method: 'GET' }, createJsonRequest({}), { body: '' }, { body: ' { } ' }])
       expect(await api.send(hook.path, testRequest)).toMatchObject({ status: 200, body: { success: true } });
-    expect(await api.runsOf(hook.id)).toEqual([]);
+    expect(await api.runsOf(hook.workflowId)).toEqual([]);
     expect(await api.send(hook.path, createJsonRequest({ n: 1 }))).toMatchObject({ status: 401 });
     expect(await api.send(hook.path, { body: '[]' })).toMatchObject({ status: 401 });
-    const hookWithoutTests = await api.deployWebhook({ token: '{{TOKEN}}' });
-    expect(await api.send(hookWithoutTests.path, createJsonRequest({}))).toMatchObject({ status: 401 });
+    const hookWithoutTestEvents = await api.deployWebhook({ token: '{{TOKEN}}' });
+    expect(await api.send(hookWithoutTestEvents.path, createJsonRequest({}))).toMatchObject({ status: 401 });
   });
 
   it('refuse deliveries whose signature is too old or in the future', async () => {
     for (const name of ['slack', 'stripe', 'linear', 'standard']) {
       const { type, fields, createRequest } = PROVIDERS[name]!;
       const hook = await api.deployWebhook(fields, { type });
-      const signedRequest = createRequest({}, { id: 'old', nowMs: START_MS });
-      api.now.ms = START_MS + 301_000;
+      const signedRequest = createRequest({}, { id: 'old', nowMs: START_TIME_MS });
+      api.now.ms = START_TIME_MS + 301_000;
       expect(await api.send(hook.path, signedRequest), name).toMatchObject({ status: 401 });
-      api.now.ms = START_MS - 301_000;
+      api.now.ms = START_TIME_MS - 301_000;
       expect(await api.send(hook.path, signedRequest), name).toMatchObject({ status: 401 });
-      api.now.ms = START_MS;
+      api.now.ms = START_TIME_MS;
       expect(await api.send(hook.path, signedRequest), name).toMatchObject({ status: 200 });
     }
   });
@@ -128,7 +130,7 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
     const { path } = await api.deployWebhook({ token: '{{ROTATED}}' });
     const createTokenRequest = (secret: string) => ({
       ...createJsonRequest({}),
-      headers: { ...JSON_TYPE, Authorization: `Bearer ${secret}` },
+      headers: { ...JSON_HEADERS, Authorization: `Bearer ${secret}` },
     });
     expect((await api.send(path, createTokenRequest('new secret'))).status).toBe(200);
     expect((await api.send(path, createTokenRequest('old secret'))).status).toBe(200);
@@ -144,16 +146,16 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
   });
 
   it('start a run for each delivery without an id', async () => {
-    const { id, path } = await api.deployWebhook({});
+    const { workflowId, path } = await api.deployWebhook({});
     const responses = [
       await api.send(path, createJsonRequest({ a: 1 })),
       await api.send(path, createJsonRequest({ a: 1 })),
     ];
     expect(new Set(responses.map(({ body }) => body['runId'])).size).toBe(2);
-    expect(await api.deliveriesOf(id)).toHaveLength(2);
+    expect(await api.deliveriesOf(workflowId)).toHaveLength(2);
     const keyedRequest = {
       ...createJsonRequest({ a: 1 }),
-      headers: { ...JSON_TYPE, 'Idempotency-Key': 'k' },
+      headers: { ...JSON_HEADERS, 'Idempotency-Key': 'k' },
     };
     const keyedResponses = [await api.send(path, keyedRequest), await api.send(path, keyedRequest)];
     expect(keyedResponses[1]!.body).toEqual({ ...keyedResponses[0]!.body, duplicate: true });
@@ -177,7 +179,10 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
       status: 200,
       body: { ok: true },
     });
-    expect([...(await api.runsOf(slackHook.id)), ...(await api.runsOf(githubHook.id))]).toEqual([]);
+    expect([
+      ...(await api.runsOf(slackHook.workflowId)),
+      ...(await api.runsOf(githubHook.workflowId)),
+    ]).toEqual([]);
   });
 
   it('start runs only for the event that the block has selected', async () => {
@@ -202,10 +207,10 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
       event_type: 'pull_request',
       pull_request: { title: 'New' },
     });
-    expect(await api.runsOf(hook.id)).toHaveLength(1);
+    expect(await api.runsOf(hook.workflowId)).toHaveLength(1);
     const { data } = await api.call<{ refusals: object[] }[]>(
       'GET',
-      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.id}`,
+      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.workflowId}`,
     );
     expect(data[0]?.refusals).toEqual(
       expect.arrayContaining([expect.objectContaining({ reason: 'EVENT_IGNORED push', count: 1 })]),
@@ -214,54 +219,54 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
 
   it('answer with the same 404 as unknown paths while they are paused, suspended, archived or not live', async () => {
     const hook = await api.deployWebhook({});
-    const responseOf = async (path = hook.path, options = {}) => {
+    const fetchResponseJson = async (path = hook.path, options = {}) => {
       const { status, body } = await api.send(path, { ...createJsonRequest({}), ...options });
       return JSON.stringify({ status, body });
     };
-    const unknownPathResponse = await responseOf('/api/webhooks/trigger/wh_unknown');
-    expect(JSON.parse(unknownPathResponse)).toEqual({
+    const unknownPathResponseJson = await fetchResponseJson('/api/webhooks/trigger/wh_unknown');
+    expect(JSON.parse(unknownPathResponseJson)).toEqual({
       status: 404,
       body: { error: { code: 'NOT_FOUND', message: 'Not found' } },
     });
-    expect(await responseOf('/api/webhooks/trigger/')).toBe(unknownPathResponse);
-    expect(await responseOf('/api/webhooks/trigger/a%00b')).toBe(unknownPathResponse);
-    expect(await responseOf(`${hook.path}/more`)).toBe(unknownPathResponse);
-    expect(await responseOf(hook.path, { method: 'PUT' })).toBe(unknownPathResponse);
+    expect(await fetchResponseJson('/api/webhooks/trigger/')).toBe(unknownPathResponseJson);
+    expect(await fetchResponseJson('/api/webhooks/trigger/a%00b')).toBe(unknownPathResponseJson);
+    expect(await fetchResponseJson(`${hook.path}/more`)).toBe(unknownPathResponseJson);
+    expect(await fetchResponseJson(hook.path, { method: 'PUT' })).toBe(unknownPathResponseJson);
     const { data } = await api.call<{ id: string }[]>(
       'GET',
-      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.id}`,
+      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.workflowId}`,
     );
     const triggerPath = `/api/v2/triggers/${data[0]?.id}`;
     await api.call('POST', `${triggerPath}/pause`);
-    expect(await responseOf()).toBe(unknownPathResponse);
+    expect(await fetchResponseJson()).toBe(unknownPathResponseJson);
     await api.call('POST', `${triggerPath}/resume`);
-    expect(JSON.parse(await responseOf())).toMatchObject({ status: 200 });
+    expect(JSON.parse(await fetchResponseJson())).toMatchObject({ status: 200 });
     await api.db
       .updateTable('triggers')
       .set({ state: 'suspended' })
-      .where('workflow_id', '=', hook.id)
+      .where('workflow_id', '=', hook.workflowId)
       .execute();
-    expect(await responseOf()).toBe(unknownPathResponse);
+    expect(await fetchResponseJson()).toBe(unknownPathResponseJson);
     await api.call('POST', `${triggerPath}/resume`);
-    await api.call('DELETE', `/api/v2/workflows/${hook.id}/deploy`);
-    expect(await responseOf()).toBe(unknownPathResponse);
-    await api.call('POST', `/api/v2/workflows/${hook.id}/deploy`);
-    expect(await api.pathOf(hook.id)).toBe(hook.path);
-    expect(JSON.parse(await responseOf())).toMatchObject({ status: 200 });
-    await api.call('DELETE', `/api/v2/workflows/${hook.id}`);
-    expect(await responseOf()).toBe(unknownPathResponse);
-    await api.call('POST', `/api/v2/workflows/${hook.id}/restore`);
-    expect(JSON.parse(await responseOf())).toMatchObject({ status: 200 });
+    await api.call('DELETE', `/api/v2/workflows/${hook.workflowId}/deploy`);
+    expect(await fetchResponseJson()).toBe(unknownPathResponseJson);
+    await api.call('POST', `/api/v2/workflows/${hook.workflowId}/deploy`);
+    expect(await api.pathOf(hook.workflowId)).toBe(hook.path);
+    expect(JSON.parse(await fetchResponseJson())).toMatchObject({ status: 200 });
+    await api.call('DELETE', `/api/v2/workflows/${hook.workflowId}`);
+    expect(await fetchResponseJson()).toBe(unknownPathResponseJson);
+    await api.call('POST', `/api/v2/workflows/${hook.workflowId}/restore`);
+    expect(JSON.parse(await fetchResponseJson())).toMatchObject({ status: 200 });
   });
 
   it('show nothing to other workspaces', async () => {
     const hook = await api.deployWebhook({ token: 'literal secret' });
     const authorizedRequest = {
       ...createJsonRequest({ a: 1 }),
-      headers: { ...JSON_TYPE, Authorization: 'Bearer literal secret' },
+      headers: { ...JSON_HEADERS, Authorization: 'Bearer literal secret' },
     };
     await api.send(hook.path, authorizedRequest);
-    const query = `workspaceId=${api.workspaceId}&workflowId=${hook.id}`;
+    const query = `workspaceId=${api.workspaceId}&workflowId=${hook.workflowId}`;
     const { data } = await api.call<{ id: string }[]>('GET', `/api/v2/webhooks?${query}`);
     const deliveriesPath = `/api/v2/webhooks/${data[0]?.id}/deliveries`;
     const deliveries = await api.call<{ id: string; runId: string }[]>('GET', deliveriesPath);
@@ -276,7 +281,7 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
     const otherHook = await api.deployWebhook({});
     const { data: otherWebhooks } = await api.call<{ id: string }[]>(
       'GET',
-      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${otherHook.id}`,
+      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${otherHook.workflowId}`,
     );
     const wrongPath = `/api/v2/webhooks/${otherWebhooks[0]?.id}/deliveries/${firstDelivery?.id}/replay`;
     expect((await api.call('POST', wrongPath)).status).toBe(404);
@@ -296,7 +301,7 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
       await api.send(hook.path, createJsonRequest({ id: 1, n: 7 })),
     ];
     for (const response of responses) expect(response).toMatchObject({ status: 418, body: { sum: '7' } });
-    expect(await api.runsOf(hook.id)).toHaveLength(1);
+    expect(await api.runsOf(hook.workflowId)).toHaveLength(1);
     const plainHook = await api.deployWebhook({ responseMode: 'wait' });
     expect(await api.send(plainHook.path, createJsonRequest({}))).toMatchObject({
       status: 200,
@@ -320,7 +325,7 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
       await api.deployWebhook({ token: '{{TOKEN}}' }),
       await api.deployWebhook({ token: '{{TOKEN}}' }),
     ];
-    const bearerHeaders = { ...JSON_TYPE, Authorization: `Bearer ${SECRETS['TOKEN']}` };
+    const bearerHeaders = { ...JSON_HEADERS, Authorization: `Bearer ${SECRETS['TOKEN']}` };
     for (const { path } of hooks) {
       await api.send(path, { headers: bearerHeaders, body: '{}' });
       await api.send(path, { headers: bearerHeaders, body: '{}' });
@@ -330,13 +335,14 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
       'GET',
       `/api/v2/webhooks?workspaceId=${api.workspaceId}&limit=100`,
     );
-    const listedWebhooks = hooks.map(({ id }) =>
-      listResponse.data.find(({ workflowId }) => workflowId === id),
+    const listedWebhooks = hooks.map((hook) =>
+      listResponse.data.find(({ workflowId }) => workflowId === hook.workflowId),
     );
     // Both deliveries have the same time, so the one with the greater id is the last.
     const lastRunIds = await Promise.all(
       hooks.map(
-        async ({ id }) => (await api.deliveriesOf(id)).toSorted((a, b) => (a.id < b.id ? 1 : -1))[0]?.run_id,
+        async ({ workflowId }) =>
+          (await api.deliveriesOf(workflowId)).toSorted((a, b) => (a.id < b.id ? 1 : -1))[0]?.run_id,
       ),
     );
     expect(listedWebhooks).toMatchObject(
@@ -371,9 +377,9 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
     const hook = await api.deployWebhook({ idempotencyField: 'id' });
     await api.send(hook.path, createJsonRequest({ id: 'a' }));
     await sweepDeliveries(api.db, api.now.ms);
-    expect(await api.deliveriesOf(hook.id)).toHaveLength(1);
+    expect(await api.deliveriesOf(hook.workflowId)).toHaveLength(1);
     await sweepDeliveries(api.db, api.now.ms + 1);
-    expect(await api.deliveriesOf(hook.id)).toEqual([]);
+    expect(await api.deliveriesOf(hook.workflowId)).toEqual([]);
     expect((await api.send(hook.path, createJsonRequest({ id: 'a' }))).body['duplicate']).toBeUndefined();
   });
 
@@ -383,7 +389,7 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
     await api.readTriggerOutput(firstResponse.body['runId']);
     const { data } = await api.call<{ id: string }[]>(
       'GET',
-      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.id}`,
+      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.workflowId}`,
     );
     const deliveriesPath = `/api/v2/webhooks/${data[0]?.id}/deliveries`;
     const { data: deliveriesBefore } = await api.call<{ id: string }[]>('GET', deliveriesPath);
@@ -391,7 +397,7 @@ describe.each(storesToTest('webhooks'))('webhooks on %s', (store) => {
       'POST',
       `${deliveriesPath}/${deliveriesBefore[0]?.id}/replay`,
     );
-    expect(replayResponse).toMatchObject({ status: 202, data: { workflowId: hook.id } });
+    expect(replayResponse).toMatchObject({ status: 202, data: { workflowId: hook.workflowId } });
     expect(replayResponse.data.runId).not.toBe(firstResponse.body['runId']);
     expect(await api.readTriggerOutput(replayResponse.data.runId)).toMatchObject({
       n: 7,

@@ -90,14 +90,14 @@ describe.each(STORES)('workspaces on %s', (storeKind) => {
   it('that accept no personal keys are omitted from lists for personal keys, and refuse requests with personal keys', async () => {
     const { userId, key } = await createUser();
     const id = await api.store.workspaces.createWorkspace('Closed', userId);
-    await api.store.workspaces.setPersonalKeys(id, false);
+    await api.store.workspaces.setPersonalKeysAllowed(id, false);
     expect((await readPage<Workspace>(WORKSPACES_PATH, key)).data).toEqual([]);
     const refusedResponse = await api.call('GET', `${WORKSPACES_PATH}/${id}`, { key });
     expect([refusedResponse.status, errorIn(refusedResponse.body).details?.code]).toEqual([
       403,
       'PERSONAL_API_KEYS_DISABLED',
     ]);
-    await api.store.workspaces.setPersonalKeys(id, true);
+    await api.store.workspaces.setPersonalKeysAllowed(id, true);
     const [workspace] = (await readPage<Workspace>(WORKSPACES_PATH, key)).data;
     expect(workspace?.id).toBe(id);
     expect(Date.parse(workspace?.updatedAt ?? '')).toBeGreaterThanOrEqual(
@@ -173,7 +173,7 @@ describe.each(STORES)('workspaces on %s', (storeKind) => {
   });
 
   /** Creates a workspace with an admin and a member with the role `write`. */
-  async function createTeam() {
+  async function createWorkspaceWithMembers() {
     const [admin, writer] = [await createUser(), await createUser()];
     const id = await api.store.workspaces.createWorkspace('Team', admin.userId);
     await api.store.workspaces.setMember(id, writer.userId, 'write');
@@ -181,11 +181,11 @@ describe.each(STORES)('workspaces on %s', (storeKind) => {
   }
 
   it('have keys, which an admin can create, list without their values, and revoke', async () => {
-    const { admin, writer, id, path } = await createTeam();
-    const create = (name: string, key = admin.key) =>
+    const { admin, writer, id, path } = await createWorkspaceWithMembers();
+    const createKey = (name: string, key = admin.key) =>
       api.call<{ id: string; key: string }>('POST', `${path}/api-keys`, { key, body: { name } });
-    const { status, data } = await create('Deploys');
-    await create('Other');
+    const { status, data } = await createKey('Deploys');
+    await createKey('Other');
     expect([status, data.key.startsWith('sk-heddle-')]).toEqual([201, true]);
     expect((await api.call('GET', path, { key: data.key })).status).toBe(200);
     const listedKeys = await readAll<object>(`${path}/api-keys`, admin.key);
@@ -202,14 +202,18 @@ describe.each(STORES)('workspaces on %s', (storeKind) => {
       expect.objectContaining({ name: 'Other', lastUsedAt: null }),
     ]);
     expect(JSON.stringify(listedKeys)).not.toContain(data.key);
-    for (const key of [writer.key, data.key]) expect((await create('No', key)).status).toBe(403);
-    const revoke = async (keyId: string) =>
+    for (const key of [writer.key, data.key]) expect((await createKey('No', key)).status).toBe(403);
+    const revokeKey = async (keyId: string) =>
       (await api.call('DELETE', `${path}/api-keys/${keyId}`, { key: admin.key })).status;
     const { id: personalKeyId } = await api.store.keys.create({ userId: admin.userId }, 'personal');
-    const { id: foreignKeyId } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'foreign');
-    for (const unknownId of [personalKeyId, foreignKeyId, 'none']) expect(await revoke(unknownId)).toBe(404);
-    expect(await revoke(data.id)).toBe(200);
-    expect(await revoke(data.id)).toBe(404);
+    const { id: otherWorkspaceKeyId } = await api.store.keys.create(
+      { workspaceId: api.workspaceId },
+      'foreign',
+    );
+    for (const unknownId of [personalKeyId, otherWorkspaceKeyId, 'none'])
+      expect(await revokeKey(unknownId)).toBe(404);
+    expect(await revokeKey(data.id)).toBe(200);
+    expect(await revokeKey(data.id)).toBe(404);
     expect((await api.call('GET', path, { key: data.key })).status).toBe(401);
     expect(await readAll(`${path}/api-keys`, admin.key)).toHaveLength(1);
     const events = await api.store.audit.listByResource(data.id);
@@ -221,15 +225,15 @@ describe.each(STORES)('workspaces on %s', (storeKind) => {
   });
 
   it('have at most a hundred keys, and refuse a new key that has already expired', async () => {
-    const { admin, id, path } = await createTeam();
-    const create = (body: object) => api.call('POST', `${path}/api-keys`, { key: admin.key, body });
-    const expiredKeyResponse = await create({ name: 'Old', expiresAt: '2020-01-01T00:00:00Z' });
+    const { admin, id, path } = await createWorkspaceWithMembers();
+    const createKey = (body: object) => api.call('POST', `${path}/api-keys`, { key: admin.key, body });
+    const expiredKeyResponse = await createKey({ name: 'Old', expiresAt: '2020-01-01T00:00:00Z' });
     expect([expiredKeyResponse.status, errorIn(expiredKeyResponse.body).message]).toEqual([
       400,
       'expiresAt must be in the future',
     ]);
     for (let count = 0; count < 100; count += 1) await api.store.keys.create({ workspaceId: id }, `${count}`);
-    const refusedResponse = await create({ name: 'One more' });
+    const refusedResponse = await createKey({ name: 'One more' });
     expect([refusedResponse.status, errorIn(refusedResponse.body).message]).toEqual([
       400,
       'The workspace already has 100 keys: revoke one that is not used',
@@ -238,7 +242,7 @@ describe.each(STORES)('workspaces on %s', (storeKind) => {
   });
 
   it('show their audit log only to their admins', async () => {
-    const { admin, writer, id, path } = await createTeam();
+    const { admin, writer, id, path } = await createWorkspaceWithMembers();
     const body = { workspaceId: id, name: 'Orders' };
     const createResponse = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
       key: writer.key,

@@ -15,7 +15,7 @@ export {
 } from './areas/common-schemas.ts';
 export { admitRun } from './admission/admit-run.ts';
 export type { Release } from './admission/usage.ts';
-export { requireAccess, mayWrite, workspacesOf } from './auth/authorize.ts';
+export { requireAccess, mayWrite, workspaceIdsOf } from './auth/authorize.ts';
 export { AUTHENTICATED_PRINCIPALS, USER_PRINCIPALS } from './auth/principal.ts';
 export type { Capability, PrincipalKind } from './auth/principal.ts';
 export { cursorCodec } from './cursor.ts';

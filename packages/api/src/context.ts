@@ -1,6 +1,6 @@
 import type { Engine } from '@heddle/engine';
 import type { Kysely } from 'kysely';
-import type { Capacity } from './admission/capacity.ts';
+import type { CapacityLimiter } from './admission/capacity.ts';
 import type { InputLimits } from './admission/input-limits.ts';
 import type { Limiter } from './admission/limiter.ts';
 import type { Concurrency, Usage } from './admission/usage.ts';
@@ -23,7 +23,7 @@ export interface AreaContext {
   /** Undefined: runs in flight are not limited. */
   concurrency: Concurrency | undefined;
   /** Executions in flight in this process. */
-  capacity: Capacity;
+  capacityLimiter: CapacityLimiter;
   timeouts: RunTimeouts;
   /** Maximum body size in bytes of individual operations, by the id of the operation. */
   bodyBytes: ReadonlyMap<string, number>;
@@ -33,7 +33,7 @@ export interface AreaContext {
   queue: RunQueue | undefined;
   /** Undefined: the host has no database for areas. */
   database: Kysely<unknown> | undefined;
-  /** True if faults in workflows that older engines tolerate are reported as warnings. */
+  /** True if problems in workflows that older engines tolerate are reported as warnings. */
   compat: boolean;
   now: () => number;
   /** Milliseconds between two heartbeats of a stream. */

@@ -2,7 +2,7 @@ import type { Engine } from '@heddle/engine';
 import type * as z from 'zod';
 import { admit } from './admission/admit.ts';
 import type { ServedOperation } from './admission/admit.ts';
-import { capacityLimits, createCapacity } from './admission/capacity.ts';
+import { capacityLimits, createCapacityLimiter } from './admission/capacity.ts';
 import { ANONYMOUS_LIMITS } from './admission/input-limits.ts';
 import type { Area, Database, OperationsByName } from './area.ts';
 import type { AreaContext } from './context.ts';
@@ -12,7 +12,7 @@ import type { Authenticator, Principal } from './auth/principal.ts';
 import { repeat, warn } from './defaults.ts';
 import type { RepeatFunction } from './defaults.ts';
 import { NO_CREDENTIAL, unauthorized } from './errors.ts';
-import { bodyOfCall, validate } from './http/parse.ts';
+import { validateCallBody, validate } from './http/parse.ts';
 import { referenceAsset, referencePage } from './http/reference.ts';
 import { createRoutes } from './http/routes.ts';
 import { openApiDocument } from './openapi.ts';
@@ -35,7 +35,7 @@ export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
   database?: Database;
   /** The path below which the API is served: `/internal/heddle`. Default: the root. */
   basePath?: string;
-  /** Reports faults in workflows that older engines tolerate as warnings. */
+  /** Reports problems in workflows that older engines tolerate as warnings. */
   compat?: boolean;
   /**
    * `https://host`, for absolute URLs. Default: the origin of each request, which the caller controls through the
@@ -120,7 +120,7 @@ export async function createApi<const Areas extends readonly Area[]>(
       `The base path "${basePath}" is invalid: it must be empty, or like "/flows/api", with no other characters than letters, digits and -._~`,
     );
   requireValidOperations(areas, options.ports.access);
-  const context = contextOf(options);
+  const context = createContext(options);
   requireKnownOperations(areas, context.bodyBytes);
   const openedAreas = await openAreas(areas, options.database, context);
   const servedOperations = openedAreas.flatMap(({ area, services }) =>
@@ -143,7 +143,7 @@ export async function createApi<const Areas extends readonly Area[]>(
   const stopRecovery = recoverRepeatedly(context);
   return {
     fetch: async (request) => app.fetch(request),
-    operations: functionsOf(context, openedAreas, { origin: (origin ?? '') + basePath, basePath }),
+    operations: createFunctions(context, openedAreas, { origin: (origin ?? '') + basePath, basePath }),
     openApi: (documentOrigin) => openApiDocument(operations, documentOrigin + basePath),
     close: async () => {
       stopRecovery();
@@ -199,7 +199,7 @@ function recoverRepeatedly({ queue, repeat, now, onError }: AreaContext): () => 
   });
 }
 
-function contextOf(options: ApiOptions): AreaContext {
+function createContext(options: ApiOptions): AreaContext {
   const { engine, ports, database, now = Date.now, onError = warn } = options;
   const { definitions, access, publicRuns, reservations = memoryReservations(), limits = {} } = ports;
   return {
@@ -226,13 +226,13 @@ function limitsOf({
   return {
     limiter: rate ?? { take: () => undefined },
     ...{ usage, concurrency, timeouts },
-    capacity: createCapacity(capacityLimits(capacity)),
+    capacityLimiter: createCapacityLimiter(capacityLimits(capacity)),
     bodyBytes: new Map(Object.entries(bodyBytes)),
     publicInputLimits: { ...ANONYMOUS_LIMITS, ...publicInputLimits },
   };
 }
 
-function functionsOf<Areas extends readonly Area[]>(
+function createFunctions<Areas extends readonly Area[]>(
   context: AreaContext,
   openedAreas: readonly OpenedArea[],
   base: { origin: string; basePath: string },
@@ -240,13 +240,13 @@ function functionsOf<Areas extends readonly Area[]>(
   const functions = openedAreas.flatMap(({ area, services }) =>
     Object.entries<OperationsByName[string]>(area.operations).map(([name, operation]) => [
       name,
-      functionOf(context, { operation, services }, base),
+      createFunction(context, { operation, services }, base),
     ]),
   );
   return Object.fromEntries(functions) as AreaFunctions<Areas>;
 }
 
-function functionOf(
+function createFunction(
   context: AreaContext,
   servedOperation: ServedOperation,
   base: { origin: string; basePath: string },
@@ -265,7 +265,7 @@ function functionOf(
         return {
           path: validate(operation.params, call.path ?? {}, 'Invalid path parameters'),
           query: validate(operation.query, call.query ?? {}, 'Invalid query parameters'),
-          body: bodyOfCall(operation, call.body, { limits, maxBytes, repeat: context.repeat }),
+          body: validateCallBody(operation, call.body, { limits, maxBytes, repeat: context.repeat }),
         };
       },
     });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { badRequest } from './errors.ts';
-import { unstorablePaths } from './http/unstorable.ts';
+import { unstorablePaths } from './http/unstorable-paths.ts';
 
 /** Encodes the position at which a page ended as an opaque cursor. */
 export interface CursorCodec<Position> {

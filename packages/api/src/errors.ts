@@ -90,7 +90,7 @@ export function isApiError(error: unknown): error is ApiError {
   return typeof error === 'object' && error !== null && (error as { [BRAND]?: string })[BRAND] === 'api';
 }
 
-const RETRY_AFTER = { 'Retry-After': '5' };
+const RETRY_AFTER_HEADERS = { 'Retry-After': '5' };
 
 export function badRequest(message: string, details?: Json): ApiError {
   return new ApiError(400, message, details === undefined ? {} : { details });
@@ -101,8 +101,10 @@ export const NO_CREDENTIAL = 'API key or OAuth access token required';
 
 /** Returns a 401 with a challenge. `isBearer`: the request had an access token. */
 export function unauthorized(message: string, isBearer = false): ApiError {
-  const key = 'ApiKey realm="Heddle API", header="x-api-key"';
-  const challenge = isBearer ? `Bearer realm="Heddle API", error="invalid_token", ${key}` : key;
+  const apiKeyChallenge = 'ApiKey realm="Heddle API", header="x-api-key"';
+  const challenge = isBearer
+    ? `Bearer realm="Heddle API", error="invalid_token", ${apiKeyChallenge}`
+    : apiKeyChallenge;
   return new ApiError(401, message, { headers: { 'WWW-Authenticate': challenge } });
 }
 
@@ -133,7 +135,7 @@ export function payloadTooLarge(message = 'Request body is too large'): ApiError
 /** Returns a 429 with `Retry-After`, for too many runs, calls or requests. */
 export function tooManyRequests(message: string, reason?: ApiDetailCode): ApiError {
   const details = reason === undefined ? {} : { details: { code: reason } };
-  return new ApiError(429, message, { ...details, headers: RETRY_AFTER });
+  return new ApiError(429, message, { ...details, headers: RETRY_AFTER_HEADERS });
 }
 
 /** Returns a 499: the client has closed the connection. `runId`: the run that was cancelled because of it. */
@@ -144,7 +146,7 @@ export function clientClosedRequest(runId?: string): ApiError {
 /** Returns a 503 with `Retry-After`. */
 export function unavailable(message = 'Service temporarily unavailable', reason?: ApiDetailCode): ApiError {
   const details = reason === undefined ? {} : { details: { code: reason } };
-  return new ApiError(503, message, { ...details, headers: RETRY_AFTER });
+  return new ApiError(503, message, { ...details, headers: RETRY_AFTER_HEADERS });
 }
 
 type ErrorConverter = (error: EngineError) => ApiError;
@@ -154,7 +156,7 @@ const asConflict: ErrorConverter = (error) => conflict(error.message);
 const asUnavailable: ErrorConverter = () => unavailable();
 
 /** The refusal for each engine error that a caller can act on. Every other engine error is an internal error. */
-const CONVERSIONS: Partial<Record<EngineErrorCode, ErrorConverter>> = {
+const ERROR_CONVERTERS: Partial<Record<EngineErrorCode, ErrorConverter>> = {
   WORKFLOW_INVALID: (error) => badRequest(error.message, error.details ?? null),
   WORKFLOW_NOT_FOUND: () => notFound('Workflow'),
   RUN_NOT_FOUND: () => notFound('Run'),
@@ -180,7 +182,7 @@ const CONVERSIONS: Partial<Record<EngineErrorCode, ErrorConverter>> = {
 /** Returns the error that callers see for `error`; undefined for an internal error. */
 export function refusalOf(error: unknown): ApiError | undefined {
   if (isApiError(error)) return error;
-  return isEngineError(error) ? CONVERSIONS[error.code]?.(error) : undefined;
+  return isEngineError(error) ? ERROR_CONVERTERS[error.code]?.(error) : undefined;
 }
 
 /** Returns true if the engine already has a run with the id. */

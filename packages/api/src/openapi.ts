@@ -4,20 +4,20 @@ import type { ErrorStatus } from './errors.ts';
 import { bodyKindOf } from './http/body.ts';
 import type { AnyOperation } from './operation.ts';
 
-type Doc = { [key: string]: unknown };
+type OpenApiObject = { [key: string]: unknown };
 
 const ERROR = { $ref: '#/components/schemas/Error' };
 const LEGACY_ERROR = { $ref: '#/components/schemas/LegacyError' };
 const JSON_TYPE = 'application/json';
 
 /** Returns the OpenAPI 3.1 document of the operations. `baseUrl`: the origin with the base path. */
-export function openApiDocument(operations: readonly AnyOperation[], baseUrl: string): Doc {
-  const pathItems: { [path: string]: Doc } = {};
+export function openApiDocument(operations: readonly AnyOperation[], baseUrl: string): OpenApiObject {
+  const pathItems: { [path: string]: OpenApiObject } = {};
   for (const operation of operations) {
     (pathItems[operation.path] ??= {})[operation.method.toLowerCase()] = operationDoc(operation);
   }
-  const sharedSchemas: Doc = {};
-  const paths = withoutDefinitions(pathItems, sharedSchemas);
+  const sharedSchemas: OpenApiObject = {};
+  const paths = hoistDefinitions(pathItems, sharedSchemas);
   return {
     openapi: '3.1.0',
     info: {
@@ -42,24 +42,24 @@ export function openApiDocument(operations: readonly AnyOperation[], baseUrl: st
 
 /**
  * Returns the document without `$defs`, which zod writes into schemas that refer to themselves: inside the document,
- * references to `$defs` would point to the wrong place. Adds the definitions to `sharedSchemas`; references point to
+ * references to `$defs` would not resolve. Adds the definitions to `sharedSchemas`; references point to
  * components.
  */
-function withoutDefinitions(node: unknown, sharedSchemas: Doc): unknown {
-  if (Array.isArray(node)) return node.map((item) => withoutDefinitions(item, sharedSchemas));
+function hoistDefinitions(node: unknown, sharedSchemas: OpenApiObject): unknown {
+  if (Array.isArray(node)) return node.map((item) => hoistDefinitions(item, sharedSchemas));
   if (typeof node !== 'object' || node === null) return node;
-  const { $defs, ...otherKeys } = node as Doc;
+  const { $defs, ...otherKeys } = node as OpenApiObject;
   for (const [name, schema] of Object.entries($defs ?? {}))
-    sharedSchemas[name] ??= withoutDefinitions(schema, sharedSchemas);
+    sharedSchemas[name] ??= hoistDefinitions(schema, sharedSchemas);
   const entries = Object.entries(otherKeys).map(([key, value]) =>
     key === '$ref' && typeof value === 'string'
       ? [key, value.replace('#/$defs/', '#/components/schemas/')]
-      : [key, withoutDefinitions(value, sharedSchemas)],
+      : [key, hoistDefinitions(value, sharedSchemas)],
   );
   return Object.fromEntries(entries);
 }
 
-function operationDoc(operation: AnyOperation): Doc {
+function operationDoc(operation: AnyOperation): OpenApiObject {
   const { id, tag, summary, scope, role, capability, principals, body } = operation;
   return {
     operationId: id,
@@ -86,7 +86,7 @@ function operationDoc(operation: AnyOperation): Doc {
 }
 
 /** Returns the content of a request body, by media type. */
-function contentOf(body: z.ZodType): Doc {
+function contentOf(body: z.ZodType): OpenApiObject {
   const bodyKind = bodyKindOf(body);
   if (bodyKind.kind === 'form') return { 'multipart/form-data': { schema: schemaOf(body, 'input') } };
   if (bodyKind.kind === 'json') return { [JSON_TYPE]: { schema: schemaOf(body, 'input') } };
@@ -94,9 +94,9 @@ function contentOf(body: z.ZodType): Doc {
   return Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]));
 }
 
-function parameters(schema: z.ZodObject, location: 'path' | 'query'): Doc[] {
+function parameters(schema: z.ZodObject, location: 'path' | 'query'): OpenApiObject[] {
   const { properties = {}, required = [] } = schemaOf(schema, 'input') as {
-    properties?: { [name: string]: Doc };
+    properties?: { [name: string]: OpenApiObject };
     required?: string[];
   };
   return Object.entries(properties).map(([name, property]) => ({
@@ -107,41 +107,46 @@ function parameters(schema: z.ZodObject, location: 'path' | 'query'): Doc[] {
   }));
 }
 
-function successResponsesOf(operation: AnyOperation): Doc {
+function successResponsesOf(operation: AnyOperation): OpenApiObject {
   const { streams = [] } = operation;
   if (operation.success.length === 0) return { 200: streamResponse(streams) };
-  const responses = operation.success.map(({ status, schema, isPage, description }, index): [string, Doc] => {
-    const data = schemaOf(schema, 'output');
-    const envelope = isPage ? pageSchema(data) : objectSchema({ data }, ['data']);
-    const body = operation.legacy ? data : envelope;
-    const streamTypes =
-      index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
-    const streamDescriptions = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
-    // A Response block of the workflow may send the first status with any media type and data.
-    const allowsAnyContent = operation.workflowResponses !== undefined && index === 0;
-    const jsonSchema = allowsAnyContent ? { anyOf: [body, {}] } : body;
-    const content = {
-      [JSON_TYPE]: { schema: jsonSchema },
-      ...Object.fromEntries(streamTypes),
-      ...(allowsAnyContent && ANY_CONTENT),
-    };
-    return [String(status), { description: `${description}.${streamDescriptions}`, content }];
-  });
+  const responses = operation.success.map(
+    ({ status, schema, isPage, description }, index): [string, OpenApiObject] => {
+      const data = schemaOf(schema, 'output');
+      const envelope = isPage ? pageSchema(data) : objectSchema({ data }, ['data']);
+      const body = operation.legacy ? data : envelope;
+      const streamTypes =
+        index === 0
+          ? streams.map(({ type }): [string, OpenApiObject] => [type, { schema: { type: 'string' } }])
+          : [];
+      const streamDescriptions =
+        index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
+      // A Response block of the workflow may send the first status with any media type and data.
+      const allowsAnyContent = operation.workflowResponses !== undefined && index === 0;
+      const jsonSchema = allowsAnyContent ? { anyOf: [body, {}] } : body;
+      const content = {
+        [JSON_TYPE]: { schema: jsonSchema },
+        ...Object.fromEntries(streamTypes),
+        ...(allowsAnyContent && ANY_CONTENT),
+      };
+      return [String(status), { description: `${description}.${streamDescriptions}`, content }];
+    },
+  );
   return Object.fromEntries(responses);
 }
 
 const ANY_CONTENT = { '*/*': { schema: {} } };
 
 /** Describes the responses whose status, media type and body the workflow decides. */
-function workflowResponses({ workflowResponses: description }: AnyOperation): Doc {
+function workflowResponses({ workflowResponses: description }: AnyOperation): OpenApiObject {
   return description === undefined
     ? {}
     : { default: { description: `${description}.`, content: ANY_CONTENT } };
 }
 
 /** Returns a successful response that is always a stream. */
-function streamResponse(streams: NonNullable<AnyOperation['streams']>): Doc {
-  const content = streams.map(({ type }): [string, Doc] => [
+function streamResponse(streams: NonNullable<AnyOperation['streams']>): OpenApiObject {
+  const content = streams.map(({ type }): [string, OpenApiObject] => [
     type,
     // Content of any type can be JSON, which clients parse.
     type === '*/*' ? ANY_CONTENT[type] : { schema: { type: 'string' } },
@@ -155,7 +160,7 @@ export function errorStatusesOf({ errors, body }: AnyOperation): ErrorStatus[] {
   return [...new Set<ErrorStatus>([...errors, ...(body ? [408 as const] : []), 500])];
 }
 
-function errorResponsesOf(operation: AnyOperation): Doc {
+function errorResponsesOf(operation: AnyOperation): OpenApiObject {
   const schema = operation.legacy ? LEGACY_ERROR : ERROR;
   return Object.fromEntries(
     errorStatusesOf(operation).map((status) => [
@@ -165,14 +170,14 @@ function errorResponsesOf(operation: AnyOperation): Doc {
   );
 }
 
-function pageSchema(item: Doc): Doc {
-  return objectSchema({ data: { type: 'array', items: item }, nextCursor: { type: ['string', 'null'] } }, [
-    'data',
-    'nextCursor',
-  ]);
+function pageSchema(itemSchema: OpenApiObject): OpenApiObject {
+  return objectSchema(
+    { data: { type: 'array', items: itemSchema }, nextCursor: { type: ['string', 'null'] } },
+    ['data', 'nextCursor'],
+  );
 }
 
-function errorSchema(): Doc {
+function errorSchema(): OpenApiObject {
   const properties = {
     code: { type: 'string', enum: [...new Set(Object.values(ERROR_CODES_BY_STATUS))] },
     message: { type: 'string' },
@@ -181,20 +186,20 @@ function errorSchema(): Doc {
   return objectSchema({ error: { type: 'object', properties, required: ['code', 'message'] } }, ['error']);
 }
 
-function legacyErrorSchema(): Doc {
+function legacyErrorSchema(): OpenApiObject {
   return objectSchema({ error: { type: 'string' }, details: { type: ['object', 'array'] } }, ['error']);
 }
 
-function objectSchema(properties: Doc, required: string[]): Doc {
+function objectSchema(properties: OpenApiObject, required: string[]): OpenApiObject {
   return { type: 'object', properties, required };
 }
 
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Doc {
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): OpenApiObject {
   const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: shortenPattern,
-  }) as Doc;
+  }) as OpenApiObject;
   return jsonSchema;
 }
 

@@ -44,7 +44,7 @@ function requireUnique(kind: string, names: readonly string[]): void {
 
 function requireConsistent(operation: AnyOperation): void {
   const { principals, resource, role, audit, method } = operation;
-  const faults: readonly (readonly [isFault: boolean, message: string])[] = [
+  const problems: readonly (readonly [isProblem: boolean, message: string])[] = [
     [principals.length === 0, 'no principal may call it'],
     [
       principals.includes('anonymous') && resource.kind !== 'workflow',
@@ -58,6 +58,6 @@ function requireConsistent(operation: AnyOperation): void {
     [audit !== undefined && audit.actions.length === 0, 'it has an audit without an action'],
     [method === 'GET' && operation.body !== undefined, 'GET has no body'],
   ];
-  const fault = faults.find(([isFault]) => isFault);
-  if (fault) throw new TypeError(`The operation ${operation.id} contradicts itself: ${fault[1]}.`);
+  const problem = problems.find(([isProblem]) => isProblem);
+  if (problem) throw new TypeError(`The operation ${operation.id} contradicts itself: ${problem[1]}.`);
 }

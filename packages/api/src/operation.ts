@@ -44,12 +44,12 @@ export interface Call<Path, Query, Body> {
   /**
    * Runs an action that no transaction covers, such as an action of the engine, and returns its result. Records the
    * action as intended before it runs, and as done after it has run. No event remains if the action is refused or
-   * `hasHappened` returns false.
+   * `hasTakenEffect` returns false.
    */
   runAudited: <Result>(
     recordedAction: RecordedAction,
     runAction: () => Promise<Result>,
-    hasHappened?: (result: Result) => boolean,
+    hasTakenEffect?: (result: Result) => boolean,
   ) => Promise<Result>;
 }
 
@@ -72,7 +72,7 @@ export interface Operation<
   scope: Scope;
   /** The role that a user needs in the workspaces of the resource. Workspace keys can never have the role `admin`. */
   role: Role;
-  /** The capability that a host can withhold from users in a workspace, whatever their role. */
+  /** The capability that a host can block for users in a workspace, whatever their role. */
   capability?: Capability;
   /** The resource that it acts on. The caller's access to its workspaces is checked before the handler runs. */
   resource: Resource<Value, Services>;
@@ -83,7 +83,7 @@ export interface Operation<
   params: Path;
   query: Query;
   /** Query keys that may be sent several times. */
-  repeatable?: readonly string[];
+  repeatableQueryKeys?: readonly string[];
   /** JSON, unless the schema is one of `bytesBody` or `formBody`. */
   body?: Body;
   /** True if the body is optional. */
@@ -95,7 +95,7 @@ export interface Operation<
   workflowResponses?: string;
   errors: readonly ErrorStatus[];
   /** True if it runs a workflow: the call chain is checked, and the call takes a capacity slot until it ends. */
-  executes?: true;
+  executesWorkflow?: true;
   /** The audit actions that it records when it succeeds. Absent: none. */
   audit?: { resourceType: string; actions: readonly string[] } | undefined;
   /** Checks cross-field rules, before anything is looked up. */

@@ -16,7 +16,7 @@ export interface Definition {
   liveVersion?: number | undefined;
   /** True if unauthenticated callers may run the live version. */
   isPublic?: boolean;
-  /** True for an archived workflow. Only operations that declare `archived` find it. */
+  /** True for an archived workflow. Only operations whose resource has `includesArchived` find it. */
   isArchived?: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface Access {
   /**
    * Tells whether the caller, a user, has at least this role in the workspace, and the capability if the operation
    * names one. The host maps these roles to its own roles. Returns PERMISSION_GROUP_CAPABILITY_BLOCKED if the host
-   * withholds the capability.
+   * blocks the capability.
    */
   check(
     principal: Principal,

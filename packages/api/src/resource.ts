@@ -29,7 +29,7 @@ export interface Resource<Value = unknown, Services = unknown> {
   /** The beginning of the 404 message, both for callers without access and for a resource that does not exist. */
   displayName: string;
   /** True if archived workflows are also found. */
-  archived?: true;
+  includesArchived?: true;
   /** Returns the resource; undefined when there is none. */
   find(
     call: ResourceCall,

@@ -140,7 +140,7 @@ describe('the document and the parser agree at every bound', () => {
 
   it('of timestamps, which are in UTC', () => {
     const { parameters } = paths['/api/v2/workflows/{workflowId}/runs']?.['get'] ?? { parameters: [] };
-    const start = parameters.find(({ name }) => name === 'startDate');
-    expect(start?.schema).toMatchObject({ type: 'string', format: 'date-time', pattern: 'Z$' });
+    const startDateParameter = parameters.find(({ name }) => name === 'startDate');
+    expect(startDateParameter?.schema).toMatchObject({ type: 'string', format: 'date-time', pattern: 'Z$' });
   });
 });

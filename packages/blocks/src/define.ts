@@ -71,9 +71,13 @@ export function readFields<Fields extends z.ZodObject>(schema: Fields, context: 
 }
 
 function modeOf(schema: z.ZodType): 'text' | 'native' | 'json' {
-  let inner = schema;
-  while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault || inner instanceof z.ZodNullable)
-    inner = inner.unwrap() as z.ZodType;
-  if (inner instanceof z.ZodString) return 'text';
-  return inner instanceof z.ZodArray || inner instanceof z.ZodObject ? 'json' : 'native';
+  let unwrappedSchema = schema;
+  while (
+    unwrappedSchema instanceof z.ZodOptional ||
+    unwrappedSchema instanceof z.ZodDefault ||
+    unwrappedSchema instanceof z.ZodNullable
+  )
+    unwrappedSchema = unwrappedSchema.unwrap() as z.ZodType;
+  if (unwrappedSchema instanceof z.ZodString) return 'text';
+  return unwrappedSchema instanceof z.ZodArray || unwrappedSchema instanceof z.ZodObject ? 'json' : 'native';
 }

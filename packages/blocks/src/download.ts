@@ -21,10 +21,10 @@ export async function download(
   { services, signal, remainingMs = DOWNLOAD_TIMEOUT_MS }: Context,
   { url, subject, maxBytes, headers }: DownloadRequest,
 ): Promise<{ bytes: Uint8Array; type: string | undefined }> {
-  const egress = await services.httpClient();
-  let response: Awaited<ReturnType<typeof egress.fetch>>;
+  const httpClient = await services.httpClient();
+  let response: Awaited<ReturnType<typeof httpClient.fetch>>;
   try {
-    response = await egress.fetch({
+    response = await httpClient.fetch({
       url: url.href,
       timeoutMs: Math.max(1, Math.min(DOWNLOAD_TIMEOUT_MS, remainingMs)),
       maxResponseBytes: maxBytes,

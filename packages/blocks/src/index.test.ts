@@ -14,13 +14,13 @@ describe('the blocks', () => {
     expect(descriptions.map(({ type }) => type)).toEqual(expect.arrayContaining(types));
     for (const { type, summary, fields, outputs } of descriptions) {
       expect(summary, type).toMatch(/^[A-Z].*\.$/);
-      const all = (types.includes(type) ? [fields, outputs] : [fields]).flatMap(({ properties }) =>
-        Object.entries(properties as object),
+      const propertyEntries = (types.includes(type) ? [fields, outputs] : [fields]).flatMap(
+        ({ properties }) => Object.entries(properties as object),
       );
-      const undescribed = all.filter(
+      const entriesWithoutDescription = propertyEntries.filter(
         ([, schema]) => !isJsonObject(schema) || schema['description'] === undefined,
       );
-      expect(undescribed, type).toEqual([]);
+      expect(entriesWithoutDescription, type).toEqual([]);
     }
   });
 

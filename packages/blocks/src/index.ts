@@ -63,11 +63,11 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
     resume: async (context) => (await import('./agent/approval-answer.ts')).validateAnswer(context),
     notify: async (context) => (await import('./notifications/notify.ts')).notify(context, options),
   };
-  const lazyBlocks = Object.entries(DEFINITION_LOADERS).map(([type, load]) =>
+  const lazyExecutors = Object.entries(DEFINITION_LOADERS).map(([type, load]) =>
     createLazyExecutor(type, load, options),
   );
-  const integrations = integrationTypeInfos().map(createIntegrationExecutor);
-  return [agent, ...lazyBlocks, ...integrations] as BlockExecutor[];
+  const integrationExecutors = integrationTypeInfos().map(createIntegrationExecutor);
+  return [agent, ...lazyExecutors, ...integrationExecutors] as BlockExecutor[];
 }
 
 /** Returns the executor of an integration, whose definition is loaded when it first runs. */
@@ -160,7 +160,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     import('./triggers/imap/imap.ts'),
     import('./triggers/events/workspace-event.ts'),
   ]);
-  const definedBlocks = Object.entries(DEFINITION_LOADERS).map(async ([type, load]) =>
+  const lazyBlockDescriptions = Object.entries(DEFINITION_LOADERS).map(async ([type, load]) =>
     describeBlock(type, await load()),
   );
   return [
@@ -172,7 +172,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     describeBlock('sim_workspace_event', workspaceEventSchema),
     ...describeOtherBlockTypes(),
     describeBlock('agent', agentSchema),
-    ...(await Promise.all(definedBlocks)),
+    ...(await Promise.all(lazyBlockDescriptions)),
     ...(await describeIntegrations()),
   ];
 }

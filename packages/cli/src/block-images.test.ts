@@ -6,7 +6,7 @@ import { storeUnusedImage } from '../../../test/support/images.ts';
 import { createBlockImages, imagesFolder } from './block-images.ts';
 
 /** An interval whose callback runs only when the test calls `tick`. */
-function manualInterval() {
+function createManualInterval() {
   let current: (() => void) | undefined;
   return {
     repeat: (_ms: number, callback: () => void) => ((current = callback), () => void (current = undefined)),
@@ -15,13 +15,13 @@ function manualInterval() {
 }
 
 it('unused images are deleted immediately and at each interval, until the images are closed', async () => {
-  const data = createDataFolder();
-  const folder = imagesFolder(data);
+  const dataFolder = createDataFolder();
+  const folder = imagesFolder(dataFolder);
   const errors: unknown[] = [];
-  const { repeat, tick } = manualInterval();
-  const images = createBlockImages(data, undefined);
+  const { repeat, tick } = createManualInterval();
+  const images = createBlockImages(dataFolder, undefined);
   const first = await storeUnusedImage(folder);
-  images.collectRepeatedly((error) => errors.push(error), { repeat });
+  images.collectGarbageRepeatedly((error) => errors.push(error), { repeat });
   await expect.poll(() => existsSync(first)).toBe(false);
   const second = await storeUnusedImage(folder);
   await expect.poll(() => (tick(), existsSync(second))).toBe(false);
@@ -33,24 +33,24 @@ it('unused images are deleted immediately and at each interval, until the images
 });
 
 it('a collection of unused images does not create their folder', async () => {
-  const data = createDataFolder();
-  const { repeat, tick } = manualInterval();
+  const dataFolder = createDataFolder();
+  const { repeat, tick } = createManualInterval();
   const errors: unknown[] = [];
-  const images = createBlockImages(data, undefined);
-  images.collectRepeatedly((error) => errors.push(error), { repeat });
+  const images = createBlockImages(dataFolder, undefined);
+  images.collectGarbageRepeatedly((error) => errors.push(error), { repeat });
   tick();
   await images.close();
-  expect([existsSync(imagesFolder(data)), errors]).toEqual([false, []]);
+  expect([existsSync(imagesFolder(dataFolder)), errors]).toEqual([false, []]);
 });
 
 it('a failed collection is reported once, even if the interval ends before it does, and the next one succeeds', async () => {
-  const data = createDataFolder();
-  const folder = imagesFolder(data);
+  const dataFolder = createDataFolder();
+  const folder = imagesFolder(dataFolder);
   mkdirSync(join(folder, 'images.db'), { recursive: true });
-  const { repeat, tick } = manualInterval();
+  const { repeat, tick } = createManualInterval();
   const errors: unknown[] = [];
-  const images = createBlockImages(data, undefined);
-  images.collectRepeatedly((error) => errors.push(error), { repeat });
+  const images = createBlockImages(dataFolder, undefined);
+  images.collectGarbageRepeatedly((error) => errors.push(error), { repeat });
   tick();
   await expect.poll(() => errors).toMatchObject([{ message: expect.stringContaining(folder) as string }]);
   rmSync(join(folder, 'images.db'), { recursive: true });
@@ -61,11 +61,11 @@ it('a failed collection is reported once, even if the interval ends before it do
 });
 
 it('images that their owner does not need are released before each collection, and a failed release does not prevent the collection', async () => {
-  const data = createDataFolder();
-  const folder = imagesFolder(data);
-  const { repeat, tick } = manualInterval();
+  const dataFolder = createDataFolder();
+  const folder = imagesFolder(dataFolder);
+  const { repeat, tick } = createManualInterval();
   const errors: unknown[] = [];
-  const images = createBlockImages(data, undefined);
+  const images = createBlockImages(dataFolder, undefined);
   const steps: string[] = [];
   let isBroken = false;
   const releaseUnused = async (): Promise<void> => {
@@ -73,7 +73,7 @@ it('images that their owner does not need are released before each collection, a
     steps.push(existsSync(file) ? 'released first' : 'released');
   };
   let file = await storeUnusedImage(folder);
-  images.collectRepeatedly((error) => errors.push(error), { repeat, ownedImages: { releaseUnused } });
+  images.collectGarbageRepeatedly((error) => errors.push(error), { repeat, ownedImages: { releaseUnused } });
   await expect.poll(() => existsSync(file)).toBe(false);
   expect([steps, errors]).toEqual([['released first'], []]);
   isBroken = true;

@@ -28,19 +28,19 @@ export interface BlockImages extends ImageSource {
    * Deletes unused images in the background, now and every hour, until `close`. Does not create the image folder.
    * `onError` gets the errors.
    */
-  collectRepeatedly(onError: (error: unknown) => void, options?: CollectionOptions): void;
+  collectGarbageRepeatedly(onError: (error: unknown) => void, options?: CollectionOptions): void;
   close(): Promise<void>;
 }
 
 /** Returns the images folder in a data folder. `heddle sandbox` uses it by default. */
-export const imagesFolder = (data: string): string => join(data, 'images');
+export const imagesFolder = (dataFolder: string): string => join(dataFolder, 'images');
 
 /** True if a folder contains images. */
 export const hasImages = (folder: string): boolean => existsSync(join(folder, 'images.db'));
 
 /** Returns the images of a data folder. Most runs need none, so the first block that names one opens them. */
-export function createBlockImages(data: string, isolation: IsolationLevel | undefined): BlockImages {
-  const folder = imagesFolder(data);
+export function createBlockImages(dataFolder: string, isolation: IsolationLevel | undefined): BlockImages {
+  const folder = imagesFolder(dataFolder);
   const images = lazy(async () => {
     const { openImages } = await import('./sandbox/open-images.ts');
     return openImages({ images: folder, ...(isolation !== undefined && { isolation }) });
@@ -60,7 +60,7 @@ export function createBlockImages(data: string, isolation: IsolationLevel | unde
       return (await images.get()).open(id);
     },
     store: () => images.get(),
-    collectRepeatedly(onError, { ownedImages, ...options } = {}) {
+    collectGarbageRepeatedly(onError, { ownedImages, ...options } = {}) {
       const collect = async (): Promise<void> => {
         if (!hasImages(folder)) return;
         await ownedImages?.releaseUnused().catch(onError);

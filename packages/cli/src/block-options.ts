@@ -93,8 +93,8 @@ export async function blockEngineOptions(
       ...modelOptionsOf(options),
       variables: process.env,
       ...(defaultModel !== undefined && { defaultModel }),
-      ...(tools.length > 0 && { toolFiles: await toolFilesOf(tools) }),
-      mcp: mcpServers(options),
+      ...(tools.length > 0 && { toolFiles: await readToolFiles(tools) }),
+      mcp: mcpServersOf(options),
     }),
     services: {
       ...pairsOf('--service', service, 'openai=http://localhost:8080/v1'),
@@ -104,13 +104,13 @@ export async function blockEngineOptions(
     egress: await egressOf(options, readEnv()),
     sandbox: {
       ...(isolation !== undefined && { isolation: { minimum: isolation } }),
-      ...(resultLimit !== undefined && { resultMiB: resultLimit, memoryMiB: memoryFor(resultLimit) }),
+      ...(resultLimit !== undefined && { resultMiB: resultLimit, memoryMiB: memoryMiBFor(resultLimit) }),
     },
   };
 }
 
 /** Reads tool files. Throws usage errors. */
-export async function toolFilesOf(files: readonly string[], option = '--tools'): Promise<ToolFile[]> {
+export async function readToolFiles(files: readonly string[], option = '--tools'): Promise<ToolFile[]> {
   const [{ readJsonFile }, { readToolFile }] = await Promise.all([
     import('./input/json-source.ts'),
     import('@heddle/blocks'),
@@ -123,7 +123,7 @@ export async function toolFilesOf(files: readonly string[], option = '--tools'):
 const COMMAND_EXAMPLE = 'files=/usr/bin/node /opt/files/server.js';
 
 /** Returns the commands of MCP servers and the tools that workflows may call, by server name. Throws usage errors. */
-function mcpServers({
+function mcpServersOf({
   mcp = [],
   mcpCommand = [],
   mcpTools = [],
@@ -197,7 +197,7 @@ export function pairsOf(
   );
 }
 
-function memoryFor(resultMiB: number): number {
+function memoryMiBFor(resultMiB: number): number {
   return Math.min(MEMORY.max, Math.max(MEMORY.min, Math.ceil(MEMORY.perResultMiB * resultMiB)));
 }
 

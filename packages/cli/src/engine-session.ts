@@ -50,7 +50,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
   const images = createBlockImages(options.data, isolation);
   const ownedImages = options.connectImages?.(images);
   const resources =
-    options.workspace === undefined ? undefined : await resourcesOf(io, options, options.workspace);
+    options.workspace === undefined ? undefined : await openResources(io, options, options.workspace);
   const engine = await createEngine({
     ...runtimeOptions,
     ...blockOptions,
@@ -62,7 +62,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
     ...options.tenantPorts,
     ...(resources && { tenantCredentials: resources.credentials, tenantSkills: resources.skills }),
   });
-  if (options.deletesUnusedImages) images.collectRepeatedly(onError, { ownedImages });
+  if (options.deletesUnusedImages) images.collectGarbageRepeatedly(onError, { ownedImages });
   return {
     engine,
     network: { egress: blockOptions.egress, services: blockOptions.services },
@@ -74,9 +74,13 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
   };
 }
 
-async function resourcesOf(io: Io, options: SessionOptions, workspace: string): Promise<WorkspaceResources> {
-  const { workspaceResources } = await import('./workspace-resources.ts');
-  return workspaceResources(options, workspace, errorReporter(io));
+async function openResources(
+  io: Io,
+  options: SessionOptions,
+  workspace: string,
+): Promise<WorkspaceResources> {
+  const { openWorkspaceResources } = await import('./workspace-resources.ts');
+  return openWorkspaceResources(options, workspace, errorReporter(io));
 }
 
 /** Returns options for runs in this process, on a data folder or a shared database. */

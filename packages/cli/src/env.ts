@@ -15,7 +15,7 @@ export interface Env {
   /** Value of a variable; undefined if it is not set. */
   value(name: string): string | undefined;
   /** All variables, for child processes. */
-  all: { readonly [name: string]: string | undefined };
+  variables: { readonly [name: string]: string | undefined };
 }
 
 /** Reads the environment. */
@@ -25,7 +25,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
   const { TERM } = settingsSchema.parse({ ...source });
   return {
     canUpdateLines: TERM !== 'dumb',
-    all: values,
+    variables: values,
     value: (name) => (Object.hasOwn(values, name) ? values[name] : undefined),
   };
 }

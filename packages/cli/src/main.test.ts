@@ -16,7 +16,7 @@ interface CommandResult {
 }
 
 /** A stream that fails like a file on a full disk. */
-class FullDisk extends Writable {
+class FullDiskStream extends Writable {
   override _write(_chunk: unknown, _encoding: string, done: (error: Error) => void): void {
     done(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }));
   }
@@ -29,7 +29,7 @@ async function heddle(...argv: string[]): Promise<CommandResult> {
 }
 
 function writeWorkflow(workflow: WorkflowSettings | string): string {
-  const file = join(createDataFolder(), 'drawn.json');
+  const file = join(createDataFolder(), 'example.json');
   const text = typeof workflow === 'string' ? workflow : JSON.stringify(workflowFile(workflow), null, 2);
   writeFileSync(file, text);
   return file;
@@ -130,7 +130,7 @@ describe('heddle check', () => {
     const file = writeWorkflow({ blocks: { s: start(), f: code('return 1') }, edges: ['s > f'] });
     expect(await heddle('check', file)).toEqual({
       exitCode: 0,
-      stdout: `✓ ${file}  drawn, 2 blocks\n`,
+      stdout: `✓ ${file}  example, 2 blocks\n`,
       stderr: '',
     });
   });
@@ -222,7 +222,7 @@ describe('heddle plan', () => {
     const { exitCode, stdout } = await heddle('plan', writeWorkflow(BRANCHING_WORKFLOW));
     expect(exitCode).toBe(0);
     const lines = stdout.split('\n');
-    expect(lines[0]).toBe('drawn  drawn');
+    expect(lines[0]).toBe('example  example');
     expect(stdout).toContain('needs  {{KEY}} in Yes "really"');
     expect(stdout).toMatch(/hash {3}sha256:[0-9a-f]{64}/);
     const table = lines
@@ -259,7 +259,7 @@ describe('heddle plan', () => {
   it('prints the plan as JSON', async () => {
     const { stdout } = await heddle('plan', '--json', writeWorkflow(BRANCHING_WORKFLOW));
     expect(JSON.parse(stdout)).toMatchObject({
-      data: { format: 1, start: 's', workflow: { name: 'drawn' } },
+      data: { format: 1, start: 's', workflow: { name: 'example' } },
     });
   });
 
@@ -277,7 +277,7 @@ describe('heddle plan', () => {
 describe('output that cannot be written', () => {
   it('is reported, and the command exits with a failure', async () => {
     const exitCodeBefore = process.exitCode;
-    const io = { ...createRecordingIo(), stdout: new FullDisk() };
+    const io = { ...createRecordingIo(), stdout: new FullDiskStream() };
     const exitCode = await main(['plan', writeWorkflow(BRANCHING_WORKFLOW)], io);
     await expect
       .poll(() => io.stderr.text)

@@ -3,13 +3,13 @@ import { EXIT } from './exit-code.ts';
 import { processIo } from './io.ts';
 import type { Io } from './io.ts';
 import { buildProgram } from './program.ts';
-import { guardIo } from './render/terminal.ts';
+import { escapeIoOutput } from './render/terminal.ts';
 import { sanitize, styleFor } from './render/style.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Runs the CLI with the arguments `argv` (without node and script). Returns the exit code. Never throws. */
 export async function main(argv: readonly string[], streams: Io = processIo()): Promise<number> {
-  const io = guardIo(streams);
+  const io = escapeIoOutput(streams);
   let exitCode: number = EXIT.completed;
   let hasWriteError = false;
   watchWriteErrors(io, () => {

@@ -20,7 +20,7 @@ export interface PreflightOptions {
 const MAX_WARNINGS = 5;
 
 /** Prints likely problems of a run to stderr before it starts. */
-export function preflight(io: Io, options: PreflightOptions): void {
+export function printPreflightWarnings(io: Io, options: PreflightOptions): void {
   const style = styleFor(io.stderr);
   const lines = [...diagnosticWarnings(options), ...missingEnvWarnings(options), ...mockWarnings(options)];
   if (lines.length === 0) return;

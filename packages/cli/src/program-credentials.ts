@@ -2,13 +2,13 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { AddOptions } from './commands/credentials.ts';
 import type { Io } from './io.ts';
-import { withWorkspace } from './program-secrets.ts';
+import { withWorkspaceOptions } from './program-secrets.ts';
 import { parseSecondsAsMs } from './run-options.ts';
 
-type Done = (exitCode: number) => void;
+type SetExitCode = (exitCode: number) => void;
 
 /** `heddle credentials`: keys and accounts of providers that the workflows of a workspace use. */
-export function declareCredentials(program: Command, io: Io, done: Done): void {
+export function declareCredentials(program: Command, io: Io, setExitCode: SetExitCode): void {
   const credentials = program
     .command('credentials')
     .summary('Manage the stored credentials of workspaces.')
@@ -40,21 +40,21 @@ export function declareCredentials(program: Command, io: Io, done: Done): void {
         .default(300_000, '300'),
     )
     .addOption(new Option('--description <text>', 'what the credential is for'));
-  withWorkspace(addCommand).action(async (name: string, options: AddOptions) => {
+  withWorkspaceOptions(addCommand).action(async (name: string, options: AddOptions) => {
     const { addCredential } = await import('./commands/credentials.ts');
-    done(await addCredential(io, name, options));
+    setExitCode(await addCredential(io, name, options));
   });
   const listCommand = credentials.command('list').description('Lists credentials without their secrets.');
-  withWorkspace(listCommand).action(async (options) => {
+  withWorkspaceOptions(listCommand).action(async (options) => {
     const { listCredentials } = await import('./commands/credentials.ts');
-    done(await listCredentials(io, options));
+    setExitCode(await listCredentials(io, options));
   });
   const removeCommand = credentials
     .command('remove')
     .description('Removes a credential.')
     .argument('<name>', 'name of the credential');
-  withWorkspace(removeCommand).action(async (name: string, options) => {
+  withWorkspaceOptions(removeCommand).action(async (name: string, options) => {
     const { removeCredential } = await import('./commands/credentials.ts');
-    done(await removeCredential(io, name, options));
+    setExitCode(await removeCredential(io, name, options));
   });
 }

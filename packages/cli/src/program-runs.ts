@@ -10,15 +10,15 @@ import {
   withOptions,
 } from './run-options.ts';
 
-type Done = (exitCode: number) => void;
+type SetExitCode = (exitCode: number) => void;
 
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'];
 
 /** Options of the commands that change a run: where it executes. */
-const RUNTIME_OPTION_GROUPS = ['runtime', 'server', 'postgres'] as const;
+const RUNTIME_OPTION_GROUPS = ['runtime', 'temporalServer', 'postgres'] as const;
 
 /** `heddle runs …`: the runs of a data folder or database. */
-export function declareRuns(program: Command, io: Io, done: Done): void {
+export function declareRuns(program: Command, io: Io, setExitCode: SetExitCode): void {
   const runs = program
     .command('runs')
     .summary('List, show, follow, cancel, resume and rerun runs.')
@@ -26,15 +26,15 @@ export function declareRuns(program: Command, io: Io, done: Done): void {
       'Lists, shows, follows, cancels, resumes and reruns the runs of a data folder or database. <run> is the id of a ' +
         'run, or an unambiguous beginning or end of the id.',
     );
-  declareList(runs, io, done);
-  declareShow(runs, io, done);
-  declareTail(runs, io, done);
-  declareCancel(runs, io, done);
-  declareResume(runs, io, done);
-  declareRerun(runs, io, done);
+  declareList(runs, io, setExitCode);
+  declareShow(runs, io, setExitCode);
+  declareTail(runs, io, setExitCode);
+  declareCancel(runs, io, setExitCode);
+  declareResume(runs, io, setExitCode);
+  declareRerun(runs, io, setExitCode);
 }
 
-function declareList(runs: Command, io: Io, done: Done): void {
+function declareList(runs: Command, io: Io, setExitCode: SetExitCode): void {
   withOptions(runs.command('list').description('Lists runs, newest first.'), [
     statusOption(),
     new Option('--workflow <id>', 'only runs of this workflow'),
@@ -44,22 +44,22 @@ function declareList(runs: Command, io: Io, done: Done): void {
     ...runOptions('data', 'postgres'),
   ]).action(async (options) => {
     const { listRuns } = await import('./commands/runs-list.ts');
-    done(await listRuns(io, options));
+    setExitCode(await listRuns(io, options));
   });
 }
 
-function declareShow(runs: Command, io: Io, done: Done): void {
+function declareShow(runs: Command, io: Io, setExitCode: SetExitCode): void {
   const command = runs.command('show').description('Shows a run: its status, its blocks and its output.');
   withOptions(command.argument('<run>', 'id of the run'), [
     new Option('--json', 'print only JSON: {"data": run} with its logs').default(false),
     ...runOptions('data', 'postgres'),
   ]).action(async (run: string, options) => {
     const { showRun } = await import('./commands/runs-show.ts');
-    done(await showRun(io, run, options));
+    setExitCode(await showRun(io, run, options));
   });
 }
 
-function declareTail(runs: Command, io: Io, done: Done): void {
+function declareTail(runs: Command, io: Io, setExitCode: SetExitCode): void {
   const command = runs
     .command('tail')
     .description('Follows a run from its start until it ends or waits for a person.');
@@ -68,22 +68,22 @@ function declareTail(runs: Command, io: Io, done: Done): void {
     ...runOptions('stream', 'data', 'postgres'),
   ]).action(async (run: string, options) => {
     const { tailRun } = await import('./commands/runs-tail.ts');
-    done(await tailRun(io, run, options));
+    setExitCode(await tailRun(io, run, options));
   });
 }
 
-function declareCancel(runs: Command, io: Io, done: Done): void {
+function declareCancel(runs: Command, io: Io, setExitCode: SetExitCode): void {
   const command = runs.command('cancel').description('Cancels a run, even one of another process.');
   withOptions(command.argument('<run>', 'id of the run'), [
     new Option('--reason <text>', 'reason, which is stored with the run'),
     ...runOptions('data', 'json', ...RUNTIME_OPTION_GROUPS),
   ]).action(async (run: string, options) => {
     const { cancelRun } = await import('./commands/runs-cancel.ts');
-    done(await cancelRun(io, run, options));
+    setExitCode(await cancelRun(io, run, options));
   });
 }
 
-function declareResume(runs: Command, io: Io, done: Done): void {
+function declareResume(runs: Command, io: Io, setExitCode: SetExitCode): void {
   const command = runs
     .command('resume')
     .description(
@@ -109,11 +109,11 @@ function declareResume(runs: Command, io: Io, done: Done): void {
     ),
   ]).action(async (run: string, options) => {
     const { resumeRun } = await import('./commands/runs-resume.ts');
-    done(await resumeRun(io, run, options));
+    setExitCode(await resumeRun(io, run, options));
   });
 }
 
-function declareRerun(runs: Command, io: Io, done: Done): void {
+function declareRerun(runs: Command, io: Io, setExitCode: SetExitCode): void {
   const command = runs
     .command('rerun')
     .description('Starts a new run at a block, with the outputs of the earlier blocks from an earlier run.')
@@ -128,7 +128,7 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
     ...groupedOptions(...NEW_RUN_OPTION_GROUPS),
   ]).action(async (run: string, file: string | undefined, options) => {
     const { rerun } = await import('./commands/runs-rerun.ts');
-    done(await rerun(io, { run, file }, options));
+    setExitCode(await rerun(io, { run, file }, options));
   });
 }
 

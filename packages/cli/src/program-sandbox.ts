@@ -9,32 +9,32 @@ import {
   withOptions,
 } from './run-options.ts';
 
-type Done = (exitCode: number) => void;
+type SetExitCode = (exitCode: number) => void;
 
 const ISOLATION_LEVELS = ['basic', 'standard', 'strict'];
 
 /** `heddle sandbox …`: runs code and builds images. */
-export function declareSandbox(program: Command, io: Io, done: Done): void {
+export function declareSandbox(program: Command, io: Io, setExitCode: SetExitCode): void {
   const sandbox = program
     .command('sandbox')
     .summary('Run code in the sandbox, build images, check the isolation.')
     .description(
       'Runs code in the sandbox of function blocks, builds package images, and checks how well this host isolates code.',
     );
-  declareBuild(sandbox, io, done);
-  declareList(sandbox, io, done);
-  declareLog(sandbox, io, done);
-  declareRun(sandbox, io, done);
-  declareDoctor(sandbox, io, done);
+  declareBuild(sandbox, io, setExitCode);
+  declareList(sandbox, io, setExitCode);
+  declareLog(sandbox, io, setExitCode);
+  declareRun(sandbox, io, setExitCode);
+  declareDoctor(sandbox, io, setExitCode);
 }
 
-function declareBuild(sandbox: Command, io: Io, done: Done): void {
+function declareBuild(sandbox: Command, io: Io, setExitCode: SetExitCode): void {
   const command = sandbox
     .command('build')
     .summary('Build an image of packages.')
     .description(
       'Builds an image of packages from a specification, such as {"language": "javascript", "dependencies": ' +
-        '["zod@^4"]}. The same specifications share one image. Exits with 0 if the image is ready, with 1 if the ' +
+        '["zod@^4"]}. Identical specifications share one image. Exits with 0 if the image is ready, with 1 if the ' +
         'build failed.',
     )
     .argument('<file>', 'specification (JSON)');
@@ -51,28 +51,28 @@ function declareBuild(sandbox: Command, io: Io, done: Done): void {
     jsonDataOption('image'),
   ]).action(async (file: string, options) => {
     const { build } = await import('./sandbox/images.ts');
-    done(await build(io, file, options));
+    setExitCode(await build(io, file, options));
   });
 }
 
-function declareList(sandbox: Command, io: Io, done: Done): void {
+function declareList(sandbox: Command, io: Io, setExitCode: SetExitCode): void {
   const command = sandbox
     .command('list')
     .summary('List the images.')
     .description('Lists the images with their packages and the state of their builds.');
   withOptions(command, [...runOptions('images'), jsonDataOption('[image, …]')]).action(async (options) => {
     const { list } = await import('./sandbox/images.ts');
-    done(await list(io, options));
+    setExitCode(await list(io, options));
   });
 }
 
-function declareLog(sandbox: Command, io: Io, done: Done): void {
+function declareLog(sandbox: Command, io: Io, setExitCode: SetExitCode): void {
   const command = sandbox
     .command('log')
     .summary('Print the log of a build.')
     .description(
       'Prints the whole log of the last build of an image, even if it failed, without tokens. ' +
-        'Exits with 0, or with 1 if none is stored, because no build has ended yet.',
+        'Exits with 0, or with 1 if no log is stored, because no build has ended yet.',
     )
     .argument('<id>', 'name or id of an image, or id of a sandbox of a workspace');
   withOptions(command, [
@@ -81,11 +81,11 @@ function declareLog(sandbox: Command, io: Io, done: Done): void {
     jsonDataOption('{"id": …, "log": …}'),
   ]).action(async (id: string, options) => {
     const { log } = await import('./sandbox/log.ts');
-    done(await log(io, id, options));
+    setExitCode(await log(io, id, options));
   });
 }
 
-function declareRun(sandbox: Command, io: Io, done: Done): void {
+function declareRun(sandbox: Command, io: Io, setExitCode: SetExitCode): void {
   const command = sandbox
     .command('run')
     .summary('Run a file in the sandbox.')
@@ -108,11 +108,11 @@ function declareRun(sandbox: Command, io: Io, done: Done): void {
     ).default(false),
   ]).action(async (file: string, options) => {
     const { run } = await import('./sandbox/run.ts');
-    done(await run(io, file, options));
+    setExitCode(await run(io, file, options));
   });
 }
 
-function declareDoctor(sandbox: Command, io: Io, done: Done): void {
+function declareDoctor(sandbox: Command, io: Io, setExitCode: SetExitCode): void {
   const command = sandbox
     .command('doctor')
     .summary('Check how well this host isolates code.')
@@ -126,6 +126,6 @@ function declareDoctor(sandbox: Command, io: Io, done: Done): void {
     jsonDataOption('report'),
   ]).action(async (options) => {
     const { doctor } = await import('./sandbox/doctor.ts');
-    done(await doctor(io, options));
+    setExitCode(await doctor(io, options));
   });
 }

@@ -4,12 +4,12 @@ import type { Io } from './io.ts';
 import { serverOptions } from './program-serve.ts';
 import { parseCount, jsonDataOption, withOptions } from './run-options.ts';
 
-type Done = (exitCode: number) => void;
+type SetExitCode = (exitCode: number) => void;
 
 const SCHEDULE_DESCRIPTION = 'id of the schedule, or name or id of a workflow with one schedule';
 
 /** `heddle schedules`: a client of a server's HTTP API. */
-export function declareSchedules(program: Command, io: Io, done: Done): void {
+export function declareSchedules(program: Command, io: Io, setExitCode: SetExitCode): void {
   const schedules = program
     .command('schedules')
     .summary('List, pause and start the schedules of a server.')
@@ -19,7 +19,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
   const listCommand = schedules.command('list').description('Lists the schedules of a workspace.');
   withOptions(listCommand, [...serverOptions(), jsonDataOption('[schedules]')]).action(async (options) => {
     const { listSchedules } = await import('./commands/schedules.ts');
-    done(await listSchedules(io, options));
+    setExitCode(await listSchedules(io, options));
   });
   for (const [name, text] of [
     ['pause', 'Pauses a schedule: nothing is due until it is resumed.'],
@@ -29,7 +29,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     withOptions(command, [...serverOptions(), jsonDataOption('schedule')]).action(
       async (schedule: string, options) => {
         const { changeSchedule } = await import('./commands/schedules.ts');
-        done(await changeSchedule(io, schedule, { ...options, action: name }));
+        setExitCode(await changeSchedule(io, schedule, { ...options, action: name }));
       },
     );
   }
@@ -40,7 +40,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
   withOptions(triggerCommand, [...serverOptions(), jsonDataOption('run')]).action(
     async (schedule: string, options) => {
       const { triggerSchedule } = await import('./commands/schedules.ts');
-      done(await triggerSchedule(io, schedule, options));
+      setExitCode(await triggerSchedule(io, schedule, options));
     },
   );
   const backfillCommand = schedules
@@ -59,6 +59,6 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     jsonDataOption('backfill'),
   ]).action(async (schedule: string, options) => {
     const { backfillSchedule } = await import('./commands/schedules.ts');
-    done(await backfillSchedule(io, schedule, options));
+    setExitCode(await backfillSchedule(io, schedule, options));
   });
 }

@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { withStoreOptions } from './run-options.ts';
 
-type Done = (exitCode: number) => void;
+type SetExitCode = (exitCode: number) => void;
 
 /** `heddle secrets`: the values of `{{NAME}}` in the workflows of a workspace. */
-export function declareSecrets(program: Command, io: Io, done: Done): void {
+export function declareSecrets(program: Command, io: Io, setExitCode: SetExitCode): void {
   const secrets = program
     .command('secrets')
     .summary('Manage the secrets of workspaces.')
@@ -20,23 +20,23 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
     .description('Sets a secret to the text from standard input, without its last line break.')
     .argument('<name>', 'name of the secret')
     .addOption(new Option('--description <text>', 'what the secret is for'));
-  withWorkspace(setCommand).action(async (name: string, options) => {
+  withWorkspaceOptions(setCommand).action(async (name: string, options) => {
     const { setSecret } = await import('./commands/secrets.ts');
-    done(await setSecret(io, name, options));
+    setExitCode(await setSecret(io, name, options));
   });
-  withWorkspace(secrets.command('list').description('Lists secrets without their values.')).action(
+  withWorkspaceOptions(secrets.command('list').description('Lists secrets without their values.')).action(
     async (options) => {
       const { listSecrets } = await import('./commands/secrets.ts');
-      done(await listSecrets(io, options));
+      setExitCode(await listSecrets(io, options));
     },
   );
   const removeCommand = secrets
     .command('remove')
     .description('Removes a secret.')
     .argument('<name>', 'name of the secret');
-  withWorkspace(removeCommand).action(async (name: string, options) => {
+  withWorkspaceOptions(removeCommand).action(async (name: string, options) => {
     const { removeSecret } = await import('./commands/secrets.ts');
-    done(await removeSecret(io, name, options));
+    setExitCode(await removeSecret(io, name, options));
   });
   const rotateCommand = secrets
     .command('rotate')
@@ -46,13 +46,13 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
         'is set.',
     );
   withStoreOptions(rotateCommand).action(async (options) => {
-    const { rotateSecrets } = await import('./commands/secrets.ts');
-    done(await rotateSecrets(io, options));
+    const { resealSecrets } = await import('./commands/secrets.ts');
+    setExitCode(await resealSecrets(io, options));
   });
 }
 
 /** Adds the options of a command about one workspace. */
-export function withWorkspace(command: Command): Command {
+export function withWorkspaceOptions(command: Command): Command {
   return withStoreOptions(
     command.addOption(new Option('--workspace <id>', 'id of the workspace (default: the only one)')),
   );

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { graceOption } from './program-temporal.ts';
 import {
-  COMPAT_WARNINGS,
+  COMPAT_EFFECT,
   DEFAULT_URL,
   groupedOptions,
   jsonDataOption,
@@ -16,10 +16,10 @@ import {
 /** A hundred years. */
 const MAX_DAYS = 36_500;
 
-type Done = (exitCode: number) => void;
+type SetExitCode = (exitCode: number) => void;
 
 /** `heddle serve`, `heddle keys` and `heddle workspaces`: the HTTP API and its callers. */
-export function declareServe(program: Command, io: Io, done: Done): void {
+export function declareServe(program: Command, io: Io, setExitCode: SetExitCode): void {
   const serveCommand = program
     .command('serve')
     .summary('Serve the HTTP API.')
@@ -35,7 +35,7 @@ export function declareServe(program: Command, io: Io, done: Done): void {
     new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
     new Option('--origin <url>', 'base URL in responses (default: the address it listens on)'),
     ...groupedOptions('env', 'compat', 'models', 'services', 'egress', 'isolation', 'resultLimit'),
-    ...groupedOptions('data', 'postgres', 'runtime', 'server'),
+    ...groupedOptions('data', 'postgres', 'runtime', 'temporalServer'),
     graceOption(),
     ...retentionOptions().map((option) => option.helpGroup('Retention:')),
     ...limitOptions(),
@@ -47,14 +47,14 @@ export function declareServe(program: Command, io: Io, done: Done): void {
     new Option('--no-studio', 'serve only the HTTP API, without the pages of the Studio'),
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
-    const { serve: run } = await import('./commands/serve.ts');
-    done(await run(io, options));
+    const { serve } = await import('./commands/serve.ts');
+    setExitCode(await serve(io, options));
   });
-  declareKeys(program, io, done);
-  declareWorkspaces(program, io, done);
+  declareKeys(program, io, setExitCode);
+  declareWorkspaces(program, io, setExitCode);
 }
 
-function declareWorkspaces(program: Command, io: Io, done: Done): void {
+function declareWorkspaces(program: Command, io: Io, setExitCode: SetExitCode): void {
   const workspaces = program
     .command('workspaces')
     .summary('List workspaces and change their settings.')
@@ -62,7 +62,7 @@ function declareWorkspaces(program: Command, io: Io, done: Done): void {
   withStoreOptions(workspaces.command('list').description('Lists workspaces, oldest first.')).action(
     async (options) => {
       const { listWorkspaces } = await import('./commands/keys.ts');
-      done(await listWorkspaces(io, options));
+      setExitCode(await listWorkspaces(io, options));
     },
   );
   const setCommand = workspaces
@@ -76,7 +76,7 @@ function declareWorkspaces(program: Command, io: Io, done: Done): void {
     );
   withStoreOptions(setCommand).action(async (workspace: string, options) => {
     const { setWorkspace } = await import('./commands/keys.ts');
-    done(await setWorkspace(io, workspace, options));
+    setExitCode(await setWorkspace(io, workspace, options));
   });
 }
 
@@ -131,7 +131,7 @@ function tokenOptions(): Option[] {
   ];
 }
 
-function declareKeys(program: Command, io: Io, done: Done): void {
+function declareKeys(program: Command, io: Io, setExitCode: SetExitCode): void {
   const keys = program
     .command('keys')
     .summary('Create, list and revoke API keys.')
@@ -150,12 +150,12 @@ function declareKeys(program: Command, io: Io, done: Done): void {
   );
   withStoreOptions(createCommand).action(async (options) => {
     const { createKey } = await import('./commands/keys.ts');
-    done(await createKey(io, options));
+    setExitCode(await createKey(io, options));
   });
   withStoreOptions(keys.command('list').description('Lists keys, including revoked ones.')).action(
     async (options) => {
       const { listKeys } = await import('./commands/keys.ts');
-      done(await listKeys(io, options));
+      setExitCode(await listKeys(io, options));
     },
   );
   const revokeCommand = keys
@@ -164,7 +164,7 @@ function declareKeys(program: Command, io: Io, done: Done): void {
     .argument('<key>', 'id of the key');
   withStoreOptions(revokeCommand).action(async (key: string, options) => {
     const { revokeKey } = await import('./commands/keys.ts');
-    done(await revokeKey(io, key, options));
+    setExitCode(await revokeKey(io, key, options));
   });
 }
 
@@ -199,7 +199,7 @@ function parsePort(text: string): number {
 }
 
 /** `heddle deploy` and `heddle execute`: clients of a server's HTTP API. */
-export function declareDeployAndExecute(program: Command, io: Io, done: Done): void {
+export function declareDeployAndExecute(program: Command, io: Io, setExitCode: SetExitCode): void {
   const deployCommand = program
     .command('deploy')
     .summary('Deploy a workflow to a server.')
@@ -212,11 +212,11 @@ export function declareDeployAndExecute(program: Command, io: Io, done: Done): v
     new Option('--name <name>', 'name of the workflow on the server (default: the name in the file)'),
     ...runOptions('bindings'),
     ...serverOptions(),
-    new Option('--compat', `for a server that runs with --compat: ${COMPAT_WARNINGS}`).default(false),
+    new Option('--compat', `for a server that runs with --compat: ${COMPAT_EFFECT}`).default(false),
     jsonDataOption('deployment'),
   ]).action(async (file: string, options) => {
-    const { deploy: run } = await import('./commands/deploy.ts');
-    done(await run(io, file, options));
+    const { deploy } = await import('./commands/deploy.ts');
+    setExitCode(await deploy(io, file, options));
   });
   const executeCommand = program
     .command('execute')
@@ -233,13 +233,13 @@ export function declareDeployAndExecute(program: Command, io: Io, done: Done): v
     ...runOptions('select'),
     jsonDataOption('run'),
   ]).action(async (workflow: string, options) => {
-    const { execute: run } = await import('./commands/execute.ts');
-    done(await run(io, workflow, options));
+    const { execute } = await import('./commands/execute.ts');
+    setExitCode(await execute(io, workflow, options));
   });
 }
 
 /** `heddle logs export`: a client of a server's HTTP API. */
-export function declareLogs(program: Command, io: Io, done: Done): void {
+export function declareLogs(program: Command, io: Io, setExitCode: SetExitCode): void {
   const logs = program
     .command('logs')
     .summary('Export the log of runs of a server.')
@@ -261,7 +261,7 @@ export function declareLogs(program: Command, io: Io, done: Done): void {
     ...serverOptions(),
   ]).action(async (options) => {
     const { exportLogs } = await import('./commands/logs-export.ts');
-    done(await exportLogs(io, options));
+    setExitCode(await exportLogs(io, options));
   });
 }
 

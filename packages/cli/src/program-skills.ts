@@ -2,12 +2,12 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { AddOptions } from './commands/skills.ts';
 import type { Io } from './io.ts';
-import { withWorkspace } from './program-secrets.ts';
+import { withWorkspaceOptions } from './program-secrets.ts';
 
-type Done = (exitCode: number) => void;
+type SetExitCode = (exitCode: number) => void;
 
 /** `heddle skills`: instructions that agents of a workspace read if a task needs them. */
-export function declareSkills(program: Command, io: Io, done: Done): void {
+export function declareSkills(program: Command, io: Io, setExitCode: SetExitCode): void {
   const skills = program
     .command('skills')
     .summary('Manage the skills of workspaces.')
@@ -27,28 +27,28 @@ export function declareSkills(program: Command, io: Io, done: Done): void {
         'what the skill is for; a new skill needs it: models use it to decide when to read the skill',
       ),
     );
-  withWorkspace(addCommand).action(async (name: string, options: AddOptions) => {
+  withWorkspaceOptions(addCommand).action(async (name: string, options: AddOptions) => {
     const { addSkill } = await import('./commands/skills.ts');
-    done(await addSkill(io, name, options));
+    setExitCode(await addSkill(io, name, options));
   });
-  withWorkspace(skills.command('list').description('Lists skills.')).action(async (options) => {
+  withWorkspaceOptions(skills.command('list').description('Lists skills.')).action(async (options) => {
     const { listSkills } = await import('./commands/skills.ts');
-    done(await listSkills(io, options));
+    setExitCode(await listSkills(io, options));
   });
   const showCommand = skills
     .command('show')
     .description('Prints the text of a skill.')
     .argument('<name>', 'name of the skill');
-  withWorkspace(showCommand).action(async (name: string, options) => {
+  withWorkspaceOptions(showCommand).action(async (name: string, options) => {
     const { showSkill } = await import('./commands/skills.ts');
-    done(await showSkill(io, name, options));
+    setExitCode(await showSkill(io, name, options));
   });
   const removeCommand = skills
     .command('remove')
     .description('Removes a skill.')
     .argument('<name>', 'name of the skill');
-  withWorkspace(removeCommand).action(async (name: string, options) => {
+  withWorkspaceOptions(removeCommand).action(async (name: string, options) => {
     const { removeSkill } = await import('./commands/skills.ts');
-    done(await removeSkill(io, name, options));
+    setExitCode(await removeSkill(io, name, options));
   });
 }

@@ -3,17 +3,17 @@ import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { groupedOptions, withOptions } from './run-options.ts';
 
-type Done = (exitCode: number) => void;
+type SetExitCode = (exitCode: number) => void;
 
 const ROLES = ['engine', 'effects', 'segments'] as const;
 
 /** `heddle worker` and `heddle dev`: processes that execute runs on Temporal. */
-export function declareTemporal(program: Command, io: Io, done: Done): void {
-  declareWorker(program, io, done);
-  declareDev(program, io, done);
+export function declareTemporal(program: Command, io: Io, setExitCode: SetExitCode): void {
+  declareWorker(program, io, setExitCode);
+  declareDev(program, io, setExitCode);
 }
 
-function declareWorker(program: Command, io: Io, done: Done): void {
+function declareWorker(program: Command, io: Io, setExitCode: SetExitCode): void {
   const command = program
     .command('worker')
     .summary('Execute runs on Temporal until stopped.')
@@ -23,7 +23,7 @@ function declareWorker(program: Command, io: Io, done: Done): void {
         'or database.',
     );
   withOptions(command, [
-    ...groupedOptions('server', 'data', 'postgres', 'env', 'models', 'services', 'egress'),
+    ...groupedOptions('temporalServer', 'data', 'postgres', 'env', 'models', 'services', 'egress'),
     ...groupedOptions('isolation', 'resultLimit'),
     new Option(
       '--roles <list>',
@@ -44,11 +44,11 @@ function declareWorker(program: Command, io: Io, done: Done): void {
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
     const { runWorker } = await import('./commands/worker.ts');
-    done(await runWorker(io, options));
+    setExitCode(await runWorker(io, options));
   });
 }
 
-function declareDev(program: Command, io: Io, done: Done): void {
+function declareDev(program: Command, io: Io, setExitCode: SetExitCode): void {
   const command = program
     .command('dev')
     .summary('Start a Temporal server for development, and a worker.')
@@ -57,7 +57,7 @@ function declareDev(program: Command, io: Io, done: Done): void {
         'If TEMPORAL_ADDRESS is set, it uses that server instead. It takes the temporal command from TEMPORAL_CLI, PATH ' +
         'or a cache, or else builds it with Go or downloads it.',
     );
-  const [, namespace, queue] = groupedOptions('server') as [Option, Option, Option];
+  const [, namespace, queue] = groupedOptions('temporalServer') as [Option, Option, Option];
   withOptions(command, [
     new Option('--port <number>', 'port of the server').argParser(parsePort).default(7233),
     namespace,
@@ -67,7 +67,7 @@ function declareDev(program: Command, io: Io, done: Done): void {
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
     const { dev } = await import('./commands/dev.ts');
-    done(await dev(io, options));
+    setExitCode(await dev(io, options));
   });
 }
 

@@ -5,7 +5,7 @@ import type { Io } from './io.ts';
 import { repeatableOption, runOptions, withOptions } from './run-options.ts';
 
 /** `heddle tools`: tools of services, from their OpenAPI documents. */
-export function declareTools(program: Command, io: Io, done: (exitCode: number) => void): void {
+export function declareTools(program: Command, io: Io, setExitCode: (exitCode: number) => void): void {
   const tools = program
     .command('tools')
     .summary('List tools, and create tools from OpenAPI documents.')
@@ -30,7 +30,7 @@ export function declareTools(program: Command, io: Io, done: (exitCode: number) 
     .option('--json', 'print only JSON', false);
   withOptions(command, runOptions('egress')).action(async (file: string, options: ImportToolsOptions) => {
     const { importTools } = await import('./commands/tools.ts');
-    done(await importTools(io, file, options));
+    setExitCode(await importTools(io, file, options));
   });
   tools
     .command('list')
@@ -39,7 +39,7 @@ export function declareTools(program: Command, io: Io, done: (exitCode: number) 
     .option('--json', 'print only JSON', false)
     .action(async (files: string[], options: { json: boolean }) => {
       const { listTools } = await import('./commands/tool-catalog.ts');
-      done(await listTools(io, files, options));
+      setExitCode(await listTools(io, files, options));
     });
   tools
     .command('show')
@@ -54,6 +54,6 @@ export function declareTools(program: Command, io: Io, done: (exitCode: number) 
     .option('--json', 'print only JSON', false)
     .action(async (id: string, files: string[], options: { json: boolean; jsonSchema: boolean }) => {
       const { showTool } = await import('./commands/tool-catalog.ts');
-      done(await showTool(io, [id, ...files], options));
+      setExitCode(await showTool(io, [id, ...files], options));
     });
 }

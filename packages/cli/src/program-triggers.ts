@@ -4,12 +4,12 @@ import type { Io } from './io.ts';
 import { serverOptions } from './program-serve.ts';
 import { parseCount, jsonDataOption, withOptions } from './run-options.ts';
 
-type Done = (exitCode: number) => void;
+type SetExitCode = (exitCode: number) => void;
 
 const TRIGGER_DESCRIPTION = 'id of the trigger, or name or id of a workflow with one trigger';
 
 /** `heddle triggers`: a client of a server's HTTP API. */
-export function declareTriggers(program: Command, io: Io, done: Done): void {
+export function declareTriggers(program: Command, io: Io, setExitCode: SetExitCode): void {
   const triggers = program
     .command('triggers')
     .summary('List and pause the triggers of a server, and show the events in their flow control.')
@@ -19,7 +19,7 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
   const listCommand = triggers.command('list').description('Lists the triggers of a workspace.');
   withOptions(listCommand, [...serverOptions(), jsonDataOption('[triggers]')]).action(async (options) => {
     const { listTriggers } = await import('./commands/triggers.ts');
-    done(await listTriggers(io, options));
+    setExitCode(await listTriggers(io, options));
   });
   const eventsCommand = triggers
     .command('events')
@@ -31,7 +31,7 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
     jsonDataOption('[events]'),
   ]).action(async (trigger: string, options) => {
     const { listEvents } = await import('./commands/triggers.ts');
-    done(await listEvents(io, trigger, options));
+    setExitCode(await listEvents(io, trigger, options));
   });
   for (const [name, text] of [
     ['pause', 'Pauses a trigger: it starts nothing until it is resumed.'],
@@ -41,7 +41,7 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
     withOptions(command, [...serverOptions(), jsonDataOption('trigger')]).action(
       async (trigger: string, options) => {
         const { changeTrigger } = await import('./commands/triggers.ts');
-        done(await changeTrigger(io, trigger, { ...options, action: name }));
+        setExitCode(await changeTrigger(io, trigger, { ...options, action: name }));
       },
     );
   }

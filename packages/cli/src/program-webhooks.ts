@@ -4,12 +4,12 @@ import type { Io } from './io.ts';
 import { serverOptions } from './program-serve.ts';
 import { parseCount, jsonDataOption, withOptions } from './run-options.ts';
 
-type Done = (exitCode: number) => void;
+type SetExitCode = (exitCode: number) => void;
 
 const WEBHOOK_DESCRIPTION = 'id of the webhook, or name or id of a workflow with one webhook';
 
 /** `heddle webhooks`: a client of a server's HTTP API. */
-export function declareWebhooks(program: Command, io: Io, done: Done): void {
+export function declareWebhooks(program: Command, io: Io, setExitCode: SetExitCode): void {
   const webhooks = program
     .command('webhooks')
     .summary('List the webhooks of a server, and their deliveries.')
@@ -21,7 +21,7 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     .description('Lists the webhooks of a workspace with their URLs.');
   withOptions(listCommand, [...serverOptions(), jsonDataOption('[webhooks]')]).action(async (options) => {
     const { listWebhooks } = await import('./commands/webhooks.ts');
-    done(await listWebhooks(io, options));
+    setExitCode(await listWebhooks(io, options));
   });
   const deliveriesCommand = webhooks
     .command('deliveries')
@@ -33,7 +33,7 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     jsonDataOption('[deliveries]'),
   ]).action(async (webhook: string, options) => {
     const { listDeliveries } = await import('./commands/webhooks.ts');
-    done(await listDeliveries(io, webhook, options));
+    setExitCode(await listDeliveries(io, webhook, options));
   });
   const replayCommand = webhooks
     .command('replay')
@@ -43,7 +43,7 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
   withOptions(replayCommand, [...serverOptions(), jsonDataOption('run')]).action(
     async (webhook: string, delivery: string, options) => {
       const { replayDelivery } = await import('./commands/webhooks.ts');
-      done(await replayDelivery(io, [webhook, delivery], options));
+      setExitCode(await replayDelivery(io, [webhook, delivery], options));
     },
   );
 }

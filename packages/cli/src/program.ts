@@ -31,9 +31,9 @@ Exit codes of run, runs resume, runs rerun, runs tail and execute:
 
 /**
  * Builds the commands and their options. An action imports its command when it is called, so that commands start fast.
- * `done` is called with the exit code.
+ * `setExitCode` is called with the exit code.
  */
-export function buildProgram(io: Io, done: (exitCode: number) => void): Command {
+export function buildProgram(io: Io, setExitCode: (exitCode: number) => void): Command {
   const program = new Command('heddle')
     .description('Checks, runs and deploys workflows.')
     .version(packageJson.version, '-v, --version', 'Print the version.')
@@ -41,7 +41,7 @@ export function buildProgram(io: Io, done: (exitCode: number) => void): Command 
     .commandsGroup('Help:')
     .helpCommand('help [command]', 'Show help for a command.')
     .exitOverride()
-    .configureHelp(helpStyle(io))
+    .configureHelp(helpConfiguration(io))
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
@@ -49,26 +49,26 @@ export function buildProgram(io: Io, done: (exitCode: number) => void): Command 
     })
     .addHelpText('after', EXAMPLES);
   program.commandsGroup('Local:');
-  declareCheck(program, io, done);
-  declarePlan(program, io, done);
-  declareRun(program, io, done);
-  declareRuns(program, io, done);
-  declareBlocks(program, io, done);
-  declareTools(program, io, done);
-  declareSandbox(program, io, done);
+  declareCheck(program, io, setExitCode);
+  declarePlan(program, io, setExitCode);
+  declareRun(program, io, setExitCode);
+  declareRuns(program, io, setExitCode);
+  declareBlocks(program, io, setExitCode);
+  declareTools(program, io, setExitCode);
+  declareSandbox(program, io, setExitCode);
   program.commandsGroup('Server and its stored data:');
-  declareServe(program, io, done);
-  declareSecrets(program, io, done);
-  declareCredentials(program, io, done);
-  declareSkills(program, io, done);
+  declareServe(program, io, setExitCode);
+  declareSecrets(program, io, setExitCode);
+  declareCredentials(program, io, setExitCode);
+  declareSkills(program, io, setExitCode);
   program.commandsGroup('Clients of a server:');
-  declareDeployAndExecute(program, io, done);
-  declareLogs(program, io, done);
-  declareSchedules(program, io, done);
-  declareWebhooks(program, io, done);
-  declareTriggers(program, io, done);
+  declareDeployAndExecute(program, io, setExitCode);
+  declareLogs(program, io, setExitCode);
+  declareSchedules(program, io, setExitCode);
+  declareWebhooks(program, io, setExitCode);
+  declareTriggers(program, io, setExitCode);
   program.commandsGroup('Temporal:');
-  declareTemporal(program, io, done);
+  declareTemporal(program, io, setExitCode);
   forEachCommand(program, (command) => {
     const usage = command.createHelp().commandUsage(command);
     command.showHelpAfterError(`usage: ${usage}\n(try "${fullName(command)} --help")`);
@@ -76,7 +76,7 @@ export function buildProgram(io: Io, done: (exitCode: number) => void): Command 
   return program;
 }
 
-function declareCheck(program: Command, io: Io, done: (exitCode: number) => void): void {
+function declareCheck(program: Command, io: Io, setExitCode: (exitCode: number) => void): void {
   const command = program
     .command('check')
     .summary('Check workflows and list all problems.')
@@ -88,11 +88,11 @@ function declareCheck(program: Command, io: Io, done: (exitCode: number) => void
     .addOption(compatOption());
   withOptions(command, runOptions('bindings')).action(async (files: string[], options) => {
     const { check } = await import('./commands/check.ts');
-    done(await check(io, files, options));
+    setExitCode(await check(io, files, options));
   });
 }
 
-function declarePlan(program: Command, io: Io, done: (exitCode: number) => void): void {
+function declarePlan(program: Command, io: Io, setExitCode: (exitCode: number) => void): void {
   const command = program
     .command('plan')
     .summary('Show the execution plan of a workflow.')
@@ -105,11 +105,11 @@ function declarePlan(program: Command, io: Io, done: (exitCode: number) => void)
     .addOption(compatOption());
   withOptions(command, runOptions('bindings')).action(async (file: string, options) => {
     const { plan } = await import('./commands/plan.ts');
-    done(await plan(io, file, options));
+    setExitCode(await plan(io, file, options));
   });
 }
 
-function declareRun(program: Command, io: Io, done: (exitCode: number) => void): void {
+function declareRun(program: Command, io: Io, setExitCode: (exitCode: number) => void): void {
   const command = program
     .command('run')
     .summary('Run a workflow and print its output.')
@@ -120,11 +120,11 @@ function declareRun(program: Command, io: Io, done: (exitCode: number) => void):
     .argument('<file>', 'workflow file (JSON); - for standard input');
   withOptions(command, groupedOptions(...NEW_RUN_OPTION_GROUPS)).action(async (file: string, options) => {
     const { run } = await import('./commands/run.ts');
-    done(await run(io, file, options));
+    setExitCode(await run(io, file, options));
   });
 }
 
-function declareBlocks(program: Command, io: Io, done: (exitCode: number) => void): void {
+function declareBlocks(program: Command, io: Io, setExitCode: (exitCode: number) => void): void {
   const blocks = program
     .command('blocks')
     .summary('List block types and show their fields.')
@@ -135,7 +135,7 @@ function declareBlocks(program: Command, io: Io, done: (exitCode: number) => voi
     .option('--json', 'print only JSON: {"data": [type]}', false)
     .action(async (options: { json: boolean }) => {
       const { listBlocks } = await import('./commands/blocks.ts');
-      done(await listBlocks(io, options));
+      setExitCode(await listBlocks(io, options));
     });
   blocks
     .command('show')
@@ -149,7 +149,7 @@ function declareBlocks(program: Command, io: Io, done: (exitCode: number) => voi
     .option('--json', 'print only JSON: {"data": type}, with the JSON Schemas of fields and output', false)
     .action(async (type: string, options: { json: boolean; jsonSchema: boolean }) => {
       const { showBlock } = await import('./commands/blocks.ts');
-      done(await showBlock(io, type, options));
+      setExitCode(await showBlock(io, type, options));
     });
 }
 
@@ -166,7 +166,7 @@ function fullName(command: Command): string {
   return command.parent ? `${fullName(command.parent)} ${command.name()}` : command.name();
 }
 
-function helpStyle(io: Io): Partial<Help> & { helpWidth: number } {
+function helpConfiguration(io: Io): Partial<Help> & { helpWidth: number } {
   const style = styleFor(io.stdout);
   return {
     helpWidth: Math.min(io.stdout.columns ?? 100, 110),

@@ -34,8 +34,8 @@ export async function findRunId(
     }
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
-  const [firstMatch, second] = matches;
-  if (firstMatch !== undefined && second === undefined) return firstMatch;
+  const [firstMatch, secondMatch] = matches;
+  if (firstMatch !== undefined && secondMatch === undefined) return firstMatch;
   if (firstMatch === undefined) {
     throw new UsageError(
       `There is no run ${id} in ${storeName(store)}.`,

@@ -55,7 +55,7 @@ function parseMebibytes(text: string): number {
 }
 
 /** The effect of `--compat` on the check of a workflow. */
-export const COMPAT_WARNINGS =
+export const COMPAT_EFFECT =
   'only warn about references to unknown blocks or variables, and about edges to missing blocks';
 
 const OPTION_GROUPS = {
@@ -99,12 +99,12 @@ const OPTION_GROUPS = {
       .choices(['local', 'temporal'])
       .default('local'),
   ],
-  server: () => [
+  temporalServer: () => [
     new Option('--address <host:port>', 'Temporal server (default: TEMPORAL_ADDRESS, or 127.0.0.1:7233)'),
     new Option('--namespace <name>', 'Temporal namespace (default: TEMPORAL_NAMESPACE, or default)'),
     new Option('--queue <name>', 'prefix of the Temporal task queues (default: heddle)'),
     new Option(
-      '--checkpoint <step>',
+      '--checkpoint <unit>',
       'what runs again on Temporal after the loss of a worker: a segment of compute blocks, or one block; the same in all processes',
     )
       .choices(['segment', 'block'])
@@ -186,9 +186,7 @@ const OPTION_GROUPS = {
   bubblewrap: () => [new Option('--bubblewrap <file>', 'path of bubblewrap, if not in a system folder')],
   images: () => [new Option('--images <dir>', 'folder that stores images').default('./.heddle/images')],
   compat: () => [
-    new Option('--compat', `${COMPAT_WARNINGS}; also insert values into URLs without encoding`).default(
-      false,
-    ),
+    new Option('--compat', `${COMPAT_EFFECT}; also insert values into URLs without encoding`).default(false),
   ],
   json: () => [jsonDataOption('run')],
   stream: () => [
@@ -236,7 +234,7 @@ const HEADINGS: Readonly<Record<OptionGroup, string>> = {
   postgres: STORAGE,
   images: STORAGE,
   runtime: TEMPORAL,
-  server: TEMPORAL,
+  temporalServer: TEMPORAL,
   worker: TEMPORAL,
   json: OUTPUT,
   stream: OUTPUT,
@@ -247,7 +245,7 @@ const HEADINGS: Readonly<Record<OptionGroup, string>> = {
 export const NEW_RUN_OPTION_GROUPS = [
   ...(['input', 'bindings', 'env', 'mocks', 'workflows', 'compat'] as const),
   ...(['models', 'services', 'workspace', 'egress', 'timeout', 'isolation', 'resultLimit'] as const),
-  ...(['data', 'postgres', 'runtime', 'server', 'worker', 'json', 'stream', 'select'] as const),
+  ...(['data', 'postgres', 'runtime', 'temporalServer', 'worker', 'json', 'stream', 'select'] as const),
 ] as const;
 
 /** Returns new options of the named groups, in this order. */
@@ -280,8 +278,8 @@ function dotenvOption(flags: string): Option {
 
 /** Returns an option that may be repeated. Its value is the list of all values. */
 export function repeatableOption(flags: string, description: string): Option {
-  const option = new Option(flags, description).argParser((value: string, previous: string[]) => [
-    ...previous,
+  const option = new Option(flags, description).argParser((value: string, previousValues: string[]) => [
+    ...previousValues,
     value,
   ]);
   return option.default([]);

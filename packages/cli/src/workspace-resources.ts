@@ -18,7 +18,7 @@ export interface WorkspaceResources {
  * workflow of the process can use them. `onError` gets errors of background work. Throws a usage error for an unknown
  * workspace.
  */
-export async function workspaceResources(
+export async function openWorkspaceResources(
   options: StoreOptions & BlockOptions,
   workspace: string,
   onError: (error: unknown) => void,

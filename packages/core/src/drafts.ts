@@ -4,7 +4,7 @@ import './node-version.ts';
 export { MAX_NESTING } from './graph/containment.ts';
 export { branchPorts, portReader } from './graph/ports.ts';
 export type { BranchPort, PortReader, EdgePort } from './graph/ports.ts';
-export type { RowBlock } from './graph/rows.ts';
+export type { BlockWithFields } from './graph/rows.ts';
 export type { TriggerInfo, TriggerProblem } from './plan/check-triggers.ts';
 export { isTriggerType, TRIGGER_PRIORITY, typeNames, typeTable } from './plan/types.ts';
 export type { BlockTypeInfo, TypeTable } from './plan/types.ts';

@@ -36,7 +36,7 @@ describe('a file record', () => {
 });
 
 describe('contents', () => {
-  it('are added to the records that have content; other parts keep their identity', () => {
+  it('are added to the records that have content; other values keep their identity', () => {
     const other = { list: [1, 2] };
     const value = { files: [record('a'), record('b', `sha256:${'b'.repeat(64)}`)], other };
     const requested: string[] = [];
@@ -94,14 +94,14 @@ describe('the name of a file', () => {
 
 describe('a media type', () => {
   it.each(['text/plain', 'image/svg+xml', 'text/plain; charset=utf-8', 'text/plain;charset=utf-8'])(
-    '%s is one',
+    '%s is valid',
     (type) => {
       expect(toMediaType(type)).toBe(type);
     },
   );
 
   it.each([undefined, '', 'text', 'text/html\r\nX-Evil: 1', 'text/plain; a="b"', `text/${'x'.repeat(200)}`])(
-    '%j is not one and becomes application/octet-stream',
+    '%j is invalid and becomes application/octet-stream',
     (type) => {
       expect(toMediaType(type)).toBe('application/octet-stream');
     },

@@ -18,11 +18,11 @@ export interface FileRecord {
 /** Maximum size of a file in an input, and of a file that is read as a whole. Larger files can only be streamed. */
 export const MAX_FILE_BYTES = 20 * 2 ** 20;
 
-/** The path step that reads a file's content, which is not part of the data. */
-const CONTENT_KEY = 'base64';
+/** The field that reads a file's content, which is not part of the data. */
+const CONTENT_FIELD = 'base64';
 
 const MAX_ID_CHARACTERS = 256;
-const KEY = /^sha256:[0-9a-f]{64}$/;
+const KEY_PATTERN = /^sha256:[0-9a-f]{64}$/;
 
 /** Returns true if the value has the shape of a file record. Its content may still be missing. */
 export function isFileRecord(value: Json | undefined): value is FileRecord & JsonObject {
@@ -31,7 +31,7 @@ export function isFileRecord(value: Json | undefined): value is FileRecord & Jso
   const size = getOwn(value, 'size');
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARACTERS) return false;
   if (typeof name !== 'string' || typeof type !== 'string') return false;
-  return typeof key === 'string' && KEY.test(key) && Number.isSafeInteger(size) && Number(size) >= 0;
+  return typeof key === 'string' && KEY_PATTERN.test(key) && Number.isSafeInteger(size) && Number(size) >= 0;
 }
 
 /** Returns the file records in a value, in order, without repeated ids. */
@@ -44,11 +44,11 @@ export function filesIn(value: Json): FileRecord[] {
 function collectFiles(value: Json, files: Map<string, FileRecord>): void {
   if (typeof value !== 'object' || value === null) return;
   if (isFileRecord(value) && !files.has(value.id)) files.set(value.id, value);
-  for (const part of Object.values(value)) collectFiles(part, files);
+  for (const nestedValue of Object.values(value)) collectFiles(nestedValue, files);
 }
 
 /**
- * Returns the value with `base64` added to the file records that have content. Unchanged parts keep their identity.
+ * Returns the value with `base64` added to the file records that have content. Unchanged values keep their identity.
  * Calls `contentOf` for every occurrence of a record.
  */
 export function withContents(value: Json, contentOf: (file: FileRecord) => string | undefined): Json {
@@ -58,21 +58,21 @@ export function withContents(value: Json, contentOf: (file: FileRecord) => strin
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
   const content = isFileRecord(value) ? contentOf(value) : undefined;
-  const entries = Object.entries(value).map(([key, part]): [string, Json] => [
+  const entries = Object.entries(value).map(([key, nestedValue]): [string, Json] => [
     key,
-    withContents(part, contentOf),
+    withContents(nestedValue, contentOf),
   ]);
-  const hasChanged = entries.some(([key, part]) => part !== value[key]);
+  const hasChanged = entries.some(([key, nestedValue]) => nestedValue !== value[key]);
   if (content === undefined && !hasChanged) return value;
-  return { ...Object.fromEntries(entries), ...(content !== undefined && { [CONTENT_KEY]: content }) };
+  return { ...Object.fromEntries(entries), ...(content !== undefined && { [CONTENT_FIELD]: content }) };
 }
 
 /** Returns the record whose content the path reads (`files[0].base64`), unless the file has a field of this name. */
 export function fileToRead(value: Json | undefined, path: readonly PathStep[]): FileRecord | undefined {
-  const index = path.indexOf(CONTENT_KEY);
+  const index = path.indexOf(CONTENT_FIELD);
   if (index < 0) return undefined;
   const file = followPath(value, path.slice(0, index));
-  return isFileRecord(file) && !Object.hasOwn(file, CONTENT_KEY) ? file : undefined;
+  return isFileRecord(file) && !Object.hasOwn(file, CONTENT_FIELD) ? file : undefined;
 }
 
 const MAX_NAME_CHARACTERS = 255;

@@ -199,9 +199,9 @@ export function fileHttpClientLoader({ egress }: EngineOptions): () => Promise<H
 
 /** Returns a function that loads the client at its first call. The client may also access `serviceUrl`. */
 function clientLoader(policy: EgressPolicy, serviceUrl?: string): () => Promise<HttpClient> {
-  let opening: Promise<HttpClient> | undefined;
+  let clientPromise: Promise<HttpClient> | undefined;
   return () =>
-    (opening ??= import('@heddle/sandbox/egress').then(({ createEgress, withException }) =>
+    (clientPromise ??= import('@heddle/sandbox/egress').then(({ createEgress, withException }) =>
       createEgress(serviceUrl === undefined ? policy : withException(policy, serviceUrl)),
     ));
 }

@@ -23,11 +23,14 @@ export const systemClock: Clock = {
  * Returns a promise that resolves after `limitMs`, and a function that cancels its timer. A pending timer keeps the
  * process alive.
  */
-export function timeLimit(clock: Clock, limitMs: number): { elapsed: Promise<void>; cancel: () => void } {
-  const { promise: elapsed, resolve } = Promise.withResolvers<void>();
-  if (limitMs > 0) return { elapsed, cancel: clock.at(clock.now() + limitMs, resolve) };
+export function startTimer(
+  clock: Clock,
+  limitMs: number,
+): { whenElapsed: Promise<void>; cancel: () => void } {
+  const { promise: whenElapsed, resolve } = Promise.withResolvers<void>();
+  if (limitMs > 0) return { whenElapsed, cancel: clock.at(clock.now() + limitMs, resolve) };
   resolve();
-  return { elapsed, cancel: () => undefined };
+  return { whenElapsed, cancel: () => undefined };
 }
 
 /**
@@ -61,13 +64,13 @@ export function repeat(
 }
 
 /** First delay between polls. The delay doubles each time, up to the maximum. */
-const FIRST_POLL_MS = 10;
-const MAX_POLL_MS = 500;
+const FIRST_POLL_DELAY_MS = 10;
+const MAX_POLL_DELAY_MS = 500;
 
 /** Yields immediately, then at growing intervals, for the last time after `timeoutMs`. */
 export async function* polls(clock: Clock, timeoutMs = Infinity): AsyncGenerator<void> {
   const endMs = clock.now() + timeoutMs;
-  for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(MAX_POLL_MS, waitMs * 2)) {
+  for (let waitMs = FIRST_POLL_DELAY_MS; ; waitMs = Math.min(MAX_POLL_DELAY_MS, waitMs * 2)) {
     yield;
     const nowMs = clock.now();
     if (nowMs >= endMs) return;

@@ -1,5 +1,5 @@
 import { EngineError } from '@heddle/core';
-import { systemClock, timeLimit } from './clock.ts';
+import { systemClock, startTimer } from './clock.ts';
 import { HeddleEngine } from './engine.ts';
 import type { CodeService } from './execution/code-service.ts';
 import { requireIsolation } from './isolation.ts';
@@ -9,7 +9,7 @@ import type { Registry } from './executors/registry.ts';
 import { createPostgresEngine, validateLeaseMs } from './runtime/leased/create.ts';
 import { serveControlRequests } from './runtime/local/control.ts';
 import { LocalRuntime } from './runtime/local/local-runtime.ts';
-import { exclusiveOwnership } from './runtime/local/run-ownership.ts';
+import { createExclusiveOwnership } from './runtime/local/run-ownership.ts';
 import { RunRegistry } from './runtime/local/run-registry.ts';
 import {
   closeDependencies,
@@ -72,14 +72,14 @@ export async function createEngineOn(
   const { recover = true } = options;
   const dependencies = createRuntimeDependencies(stores, registry, options, codeService);
   const onAcquire = recover ? undefined : openedRunsRecorder(stores);
-  const runs = new RunRegistry(dependencies, exclusiveOwnership(stores.runs, onAcquire));
+  const runs = new RunRegistry(dependencies, createExclusiveOwnership(stores.runs, onAcquire));
   const localDependencies = { ...dependencies, stores, runs };
   const stopControlRequests = await serveControlRequests(localDependencies, recover);
   const close = async (graceMs: number): Promise<void> => {
     await stopControlRequests();
-    const grace = timeLimit(dependencies.clock, graceMs);
-    await runs.close(grace.elapsed);
-    grace.cancel();
+    const graceTimer = startTimer(dependencies.clock, graceMs);
+    await runs.close(graceTimer.whenElapsed);
+    graceTimer.cancel();
     await (codeService ? dependencies.connections.waitUntilClosed() : closeDependencies(dependencies));
     stores.close();
   };

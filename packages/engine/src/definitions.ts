@@ -73,19 +73,21 @@ export class Definitions {
     workflow: unknown,
     options: { fileName?: string; compat?: boolean } = {},
   ): { plan: Plan; diagnostics: Diagnostic[] } {
-    const parsed = parse(workflow, options);
-    if (!parsed.workflow) throw workflowInvalidError(parsed.diagnostics);
-    const compiled = compile(parsed.workflow, this.#optionsFor(options));
-    const diagnostics = [...parsed.diagnostics, ...compiled.diagnostics];
-    if (!compiled.ok || parsed.diagnostics.some(({ severity }) => severity === 'error'))
+    const parseResult = parse(workflow, options);
+    if (!parseResult.workflow) throw workflowInvalidError(parseResult.diagnostics);
+    const compileResult = compile(parseResult.workflow, this.#optionsFor(options));
+    const diagnostics = [...parseResult.diagnostics, ...compileResult.diagnostics];
+    if (!compileResult.ok || parseResult.diagnostics.some(({ severity }) => severity === 'error'))
       throw workflowInvalidError(diagnostics);
-    return { plan: compiled.plan, diagnostics };
+    return { plan: compileResult.plan, diagnostics };
   }
 
   /** Returns the diagnostics of a workflow. `compile` refuses exactly the workflows with an error here. */
   check(workflow: unknown, options: { fileName?: string; compat?: boolean }): Diagnostic[] {
-    const { workflow: parsed, diagnostics } = parse(workflow, options);
-    return parsed ? [...diagnostics, ...checkWorkflow(parsed, this.#optionsFor(options))] : diagnostics;
+    const { workflow: parsedWorkflow, diagnostics } = parse(workflow, options);
+    return parsedWorkflow
+      ? [...diagnostics, ...checkWorkflow(parsedWorkflow, this.#optionsFor(options))]
+      : diagnostics;
   }
 
   #optionsFor({ compat }: { compat?: boolean }): CompileOptions {
@@ -119,12 +121,12 @@ export class Definitions {
         version: undefined,
       };
     }
-    const deployed = await this.find(source, version);
-    if (deployed) return deployed;
-    const inVersion = version === undefined ? '' : ` in version ${version}`;
+    const deployedPlan = await this.find(source, version);
+    if (deployedPlan) return deployedPlan;
+    const versionPhrase = version === undefined ? '' : ` in version ${version}`;
     throw new EngineError(
       'WORKFLOW_NOT_FOUND',
-      `There is no deployed workflow "${source}"${inVersion}. Deploy it first, or pass the workflow itself.`,
+      `There is no deployed workflow "${source}"${versionPhrase}. Deploy it first, or pass the workflow itself.`,
       {
         details: { workflow: source },
       },
@@ -134,14 +136,14 @@ export class Definitions {
   /** Returns the deployed workflow with this id or name. Default version: the newest. */
   async find(reference: string, version?: number): Promise<VersionedPlan | undefined> {
     const key = `${version} ${reference}`;
-    const cached = version === undefined ? undefined : this.#versions.get(key);
-    if (cached) return cached;
+    const cachedVersion = version === undefined ? undefined : this.#versions.get(key);
+    if (cachedVersion) return cachedVersion;
     const deployment = await this.#stores.definitions.find(reference, version);
     if (!deployment) return undefined;
-    const resolved = { plan: await this.plan(deployment.planHash), version: deployment.version };
+    const versionedPlan = { plan: await this.plan(deployment.planHash), version: deployment.version };
     // A deployed version never changes, but its name may later belong to another workflow.
-    if (version !== undefined && deployment.workflowId === reference) this.#versions.set(key, resolved);
-    return resolved;
+    if (version !== undefined && deployment.workflowId === reference) this.#versions.set(key, versionedPlan);
+    return versionedPlan;
   }
 
   /** Stores the plan, unless this process has stored it before; synchronously if the store is synchronous. */
@@ -154,19 +156,23 @@ export class Definitions {
 
   /** Returns the stored plan with this hash. Throws JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED. */
   async plan(hash: string): Promise<Plan> {
-    const cached = this.#plans.get(hash);
-    if (cached) return cached;
-    const plan = await storedPlan(this.#stores.definitions, hash);
+    const cachedPlan = this.#plans.get(hash);
+    if (cachedPlan) return cachedPlan;
+    const plan = await readStoredPlan(this.#stores.definitions, hash);
     this.#plans.set(hash, plan);
     return plan;
   }
 }
 
 /** Returns the stored plan with this hash. Throws JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED. */
-export async function storedPlan(definitions: Pick<DefinitionStore, 'plan'>, hash: string): Promise<Plan> {
-  const stored = await definitions.plan(hash);
-  if (stored === undefined) throw new EngineError('JOURNAL_CORRUPT', `The plan ${hash} is not in the store.`);
-  return readPlan(stored);
+export async function readStoredPlan(
+  definitions: Pick<DefinitionStore, 'plan'>,
+  hash: string,
+): Promise<Plan> {
+  const storedJson = await definitions.plan(hash);
+  if (storedJson === undefined)
+    throw new EngineError('JOURNAL_CORRUPT', `The plan ${hash} is not in the store.`);
+  return readPlan(storedJson);
 }
 
 function parse(workflow: unknown, { fileName }: { fileName?: string }): ParseResult {
@@ -178,11 +184,11 @@ function parse(workflow: unknown, { fileName }: { fileName?: string }): ParseRes
 
 function workflowInvalidError(diagnostics: readonly Diagnostic[]): EngineError {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
-  const [first] = errors;
+  const [firstError] = errors;
   const moreErrors = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
   return new EngineError(
     'WORKFLOW_INVALID',
-    `The workflow cannot run: ${first?.message ?? 'it has errors'}${moreErrors}`,
+    `The workflow cannot run: ${firstError?.message ?? 'it has errors'}${moreErrors}`,
     {
       details: { diagnostics: diagnostics as unknown as Json },
     },

@@ -1,4 +1,4 @@
-import { v7 as newRunId } from 'uuid';
+import { v7 as createRunId } from 'uuid';
 import { EngineError, startCandidates } from '@heddle/core';
 import type { Diagnostic, Json, Plan, RunRecord } from '@heddle/core';
 import { replaySourceRun, traceOf } from '@heddle/core/run';
@@ -16,7 +16,7 @@ import type { HttpClient } from './executors/services.ts';
 import { readChanges } from './records/run-changes.ts';
 import { readDefinition, readHeader } from './records/read-run.ts';
 import type { RunState } from './records/read-run.ts';
-import { runNotFound } from './records/run-errors.ts';
+import { runNotFoundError } from './records/run-errors.ts';
 import type { ReusedData } from './rerun.ts';
 import { previewReuse, collectReusedData } from './rerun.ts';
 import { detailOf, listDetails, logDetails, resourceOf } from './resource.ts';
@@ -67,7 +67,7 @@ interface EngineDependencies extends Pick<
 /** An engine over a runtime and its stores. */
 export class HeddleEngine implements Engine {
   readonly #dependencies: EngineDependencies;
-  #closed: Promise<void> | undefined;
+  #closePromise: Promise<void> | undefined;
 
   constructor(dependencies: EngineDependencies) {
     this.#dependencies = dependencies;
@@ -99,7 +99,7 @@ export class HeddleEngine implements Engine {
   }
 
   async start(workflow: WorkflowSource, input: Json = {}, options: ExecuteOptions = {}): Promise<RunHandle> {
-    return this.#handle(await this.#startRun(workflow, input, options), options);
+    return this.#handleOf(await this.#startRun(workflow, input, options), options);
   }
 
   async #startRun(workflow: WorkflowSource, input: Json, options: ExecuteOptions): Promise<LiveRun> {
@@ -184,7 +184,7 @@ export class HeddleEngine implements Engine {
   ): Promise<LiveRun> {
     const { start, input, options, reused } = request;
     return this.#dependencies.runtime.start({
-      runId: chosenRunId(options.runId) ?? newRunId(),
+      runId: chosenRunId(options.runId) ?? createRunId(),
       ...(options.callerId !== undefined && { callerId: options.callerId }),
       plan,
       version,
@@ -200,7 +200,7 @@ export class HeddleEngine implements Engine {
     });
   }
 
-  #handle(run: LiveRun, selection: Selection): RunHandle {
+  #handleOf(run: LiveRun, selection: Selection): RunHandle {
     const { runId } = run;
     return {
       runId,
@@ -225,7 +225,7 @@ export class HeddleEngine implements Engine {
 
   async #read(runId: string, withLogs: boolean): Promise<RunState> {
     const run = await this.#dependencies.runtime.readRun(runId, { withLogs });
-    if (!run) throw runNotFound(runId);
+    if (!run) throw runNotFoundError(runId);
     return run;
   }
 
@@ -251,7 +251,7 @@ export class HeddleEngine implements Engine {
     this.#requireOpen();
     const { stores, values, clock } = this.#dependencies;
     const definition = await readDefinition(this.#dependencies, runId);
-    const mayContinue = (): boolean => this.#closed === undefined;
+    const mayContinue = (): boolean => this.#closePromise === undefined;
     const dependencies = { stores, values, clock, mayContinue, ...(signal && { signal }) };
     yield* follow(dependencies, definition);
   }
@@ -283,9 +283,9 @@ export class HeddleEngine implements Engine {
     return (await readDefinition(this.#dependencies, runId)).plan;
   }
 
-  async readValue(stored: StoredValue): Promise<Json> {
+  async readValue(storedValue: StoredValue): Promise<Json> {
     this.#requireOpen();
-    return this.#dependencies.values.load(stored);
+    return this.#dependencies.values.load(storedValue);
   }
 
   async runChanges(limit: number): Promise<RunChanges> {
@@ -323,13 +323,13 @@ export class HeddleEngine implements Engine {
     this.#requireOpen();
     const { target, block, source, header } = await this.#resolveRestart(runId, reference, options);
     const reused = collectReusedData(target.plan, block, source, options);
-    const restarted = await this.#launch(target, {
+    const restartedRun = await this.#launch(target, {
       start: block.id,
       input: options.input ?? (await this.#dependencies.values.load(source.ledger.input)),
       options: { mocks: header.mocks, ...options },
       reused,
     });
-    return this.#handle(restarted, options);
+    return this.#handleOf(restartedRun, options);
   }
 
   async previewFromBlock(
@@ -382,18 +382,18 @@ export class HeddleEngine implements Engine {
   async attach(runId: string): Promise<RunHandle> {
     this.#requireOpen();
     const run = await this.#dependencies.runtime.open(runId);
-    if (run) return this.#handle(run, {});
+    if (run) return this.#handleOf(run, {});
     await readHeader(this.#dependencies, runId);
     throw new EngineError('RUN_ENDED', `Run ${runId} has ended.`);
   }
 
   #requireOpen(): void {
-    if (this.#closed) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: open another one.');
+    if (this.#closePromise) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: open another one.');
   }
 
   close(options: { graceMs?: number } = {}): Promise<void> {
-    this.#closed ??= this.#dependencies.close(options.graceMs ?? 5000);
-    return this.#closed;
+    this.#closePromise ??= this.#dependencies.close(options.graceMs ?? 5000);
+    return this.#closePromise;
   }
 }
 

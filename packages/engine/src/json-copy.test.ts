@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byScale } from '../../../test/support/scale.ts';
+import { pickByScale } from '../../../test/support/scale.ts';
 import { jsonCopy } from './json-copy.ts';
 
 describe('jsonCopy', () => {
-  it('returns the result of JSON.stringify for any value, and an upper bound of its size', () => {
+  it('returns the result of JSON.stringify for any value, and an upper bound on its size', () => {
     const values = fc.anything({
       withDate: true,
       withObjectString: true,
@@ -19,7 +19,7 @@ describe('jsonCopy', () => {
         expect(json).toStrictEqual(JSON.parse(text));
         expect(maxBytes).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(json)));
       }),
-      { numRuns: byScale(300, 20_000) },
+      { numRuns: pickByScale(300, 20_000) },
     );
   });
 

@@ -3,12 +3,12 @@ import type { EngineErrorCode, Json } from '@heddle/core';
 
 /** Deeper values are treated as circular. */
 const MAX_DEPTH = 1000;
-/** Maximum number of UTF-8 bytes of one UTF-16 unit in JSON (`\u0000`). */
-const MAX_UNIT_BYTES = 6;
+/** Maximum number of UTF-8 bytes of one UTF-16 code unit in JSON (`\u0000`). */
+const MAX_CODE_UNIT_BYTES = 6;
 /** Maximum number of bytes of a number in JSON, with its comma. */
 const MAX_SCALAR_BYTES = 26;
 
-/** A JSON value and an upper bound of its size as text. */
+/** A JSON value and an upper bound on its size as text. */
 export interface JsonCopy {
   json: Json;
   maxBytes: number;
@@ -51,7 +51,7 @@ function copy(value: unknown, key: string | number | undefined, walk: Walk): Jso
   walk.maxBytes += MAX_SCALAR_BYTES;
   switch (typeof value) {
     case 'string':
-      walk.maxBytes += value.length * MAX_UNIT_BYTES;
+      walk.maxBytes += value.length * MAX_CODE_UNIT_BYTES;
       return value;
     case 'number':
       // JSON has no -0.
@@ -84,7 +84,7 @@ function copyObject(value: object, walk: Walk): Json | undefined {
   for (const key of Object.keys(value)) {
     const item = copy((value as { [key: string]: unknown })[key], key, walk);
     if (item === undefined) continue;
-    walk.maxBytes += key.length * MAX_UNIT_BYTES;
+    walk.maxBytes += key.length * MAX_CODE_UNIT_BYTES;
     if (key === '__proto__')
       Object.defineProperty(object, key, {
         value: item,

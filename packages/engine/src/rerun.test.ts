@@ -2,7 +2,7 @@ import { replaySourceRun } from '@heddle/core/run';
 import type { Entry, EntryBody, SourceRun } from '@heddle/core/run';
 import { describe, expect, it } from 'vitest';
 import { compilePlan } from '../../../test/support/compile-plan.ts';
-import { startedEntry } from '../../../test/support/run-data.ts';
+import { createStartedEntry } from '../../../test/support/run-data.ts';
 import { work } from '../../../test/support/scripted-executor.ts';
 import { loop } from '../../../test/support/workflow.ts';
 import { findBlock } from './execution/plan-queries.ts';
@@ -29,7 +29,10 @@ function earlierRun(blocks: readonly string[], { open = false } = {}): SourceRun
   }));
   if (!open) bodies.push({ type: 'cancelled' });
   const laterEntries = bodies.map((body, index): Entry => ({ seq: index + 2, atMs: 0, ...body }));
-  return replaySourceRun('old', plan, [{ ...startedEntry(), start: 'Start' } as Entry, ...laterEntries]);
+  return replaySourceRun('old', plan, [
+    { ...createStartedEntry(), start: 'Start' } as Entry,
+    ...laterEntries,
+  ]);
 }
 
 function reuseFrom(block: string, source: SourceRun, restart?: Restart): ReusedData {
@@ -38,14 +41,14 @@ function reuseFrom(block: string, source: SourceRun, restart?: Restart): ReusedD
 
 describe('a run that starts at a block of an earlier run', () => {
   it('reuses the outputs of blocks that are not downstream of the start', () => {
-    const reused = reuseFrom('B', earlierRun(['Start', 'A', 'D', 'B', 'C']));
-    expect(reused).toMatchObject({ runId: 'old' });
-    expect(Object.keys(reused.outputs).toSorted()).toEqual(['A', 'D', 'Start']);
+    const reusedData = reuseFrom('B', earlierRun(['Start', 'A', 'D', 'B', 'C']));
+    expect(reusedData).toMatchObject({ runId: 'old' });
+    expect(Object.keys(reusedData.outputs).toSorted()).toEqual(['A', 'D', 'Start']);
   });
 
   it.each([
     {
-      title: 'a block whose upstream did not run',
+      title: 'a block whose upstream block did not run',
       block: 'C',
       code: NOT_RESTARTABLE,
       message: /"B", which leads to it/,
@@ -70,15 +73,15 @@ describe('a run that starts at a block of an earlier run', () => {
   });
 
   it('stores replaced outputs by the ids of the blocks', () => {
-    const reused = reuseFrom('B', earlierRun(['Start', 'A']), {
+    const reusedData = reuseFrom('B', earlierRun(['Start', 'A']), {
       edits: { outputs: { a: { of: 'a caller' } } },
     });
-    expect(reused.edits).toEqual({ fields: {}, outputs: { A: { of: 'a caller' } } });
+    expect(reusedData.edits).toEqual({ fields: {}, outputs: { A: { of: 'a caller' } } });
   });
 
   it.each([
     ['a field that the block does not have', { fields: { nope: 1 } }, /"nope" of "B".* be replaced/],
-    ['a field of the prototype of objects', { fields: { constructor: 1 } }, /"constructor"/],
+    ['a field of Object.prototype', { fields: { constructor: 1 } }, /"constructor"/],
     ['the output of a block that runs again', { outputs: { C: {} } }, /"C" cannot be replaced/],
     ['the output of a block that has not run', { outputs: { D: {} } }, /"D" cannot be replaced/],
     ['the output of the block itself', { outputs: { B: {} } }, /"B" cannot be replaced/],

@@ -50,16 +50,19 @@ export function collectReusedData(
   });
   const outputsById = Object.fromEntries(keptOutputs);
   const isInside = iterations !== undefined && iterations.length + block.containers.length > 0;
-  const inside = isInside ? collectReusedContainerData({ plan, block, iterations }, source) : undefined;
-  const isKept = (id: string): boolean => Object.hasOwn(outputsById, id) || inside?.blocks.has(id) === true;
-  const sourceVariables = inside?.variables ?? source.ledger.variables;
+  const containerData = isInside
+    ? collectReusedContainerData({ plan, block, iterations }, source)
+    : undefined;
+  const isKept = (id: string): boolean =>
+    Object.hasOwn(outputsById, id) || containerData?.blocks.has(id) === true;
+  const sourceVariables = containerData?.variables ?? source.ledger.variables;
   return {
     runId: source.runId,
     outputs: outputsById,
     variables: Object.fromEntries(
       plan.variables.map(({ id, value }): [string, Json] => [id, sourceVariables.get(id) ?? value]),
     ),
-    ...(inside && { inside }),
+    ...(containerData && { inside: containerData }),
     ...((edits.fields ?? edits.outputs) && { edits: validateEdits(plan, block, { edits, isKept }) }),
   };
 }
@@ -80,7 +83,7 @@ function validateEdits(
     if (isKept(id))
       return [id, copyCallerJson(value, `The value of "edits.outputs" for "${name}"`, 'OPTIONS_INVALID')];
     throw optionsInvalid(
-      `The output of "${name}" cannot be replaced: a run from "${block.name}" does not take it over.`,
+      `The output of "${name}" cannot be replaced: a run from "${block.name}" does not reuse it.`,
     );
   });
   return {
@@ -122,19 +125,19 @@ export function previewReuse(
   const omitIndex = ({
     nodeIndex: _nodeIndex,
     ...preview
-  }: (typeof previews)[number]): RestartPreview['rerun'][number] => preview;
+  }: (typeof previews)[number]): RestartPreview['rerunBlocks'][number] => preview;
   return {
     blockId: block.id,
     refusal: refusalOf(() => collectReusedData(plan, block, source, { iterations })),
     continuedContainer: outermostContainer
       ? { blockId: outermostContainer.id, name: outermostContainer.name }
       : null,
-    rerun: previews.filter(({ nodeIndex }) => rerunIndexes.has(nodeIndex)).map(omitIndex),
-    upstream: previews.filter(({ nodeIndex }) => upstreamIndexes.has(nodeIndex)).map(omitIndex),
+    rerunBlocks: previews.filter(({ nodeIndex }) => rerunIndexes.has(nodeIndex)).map(omitIndex),
+    upstreamBlocks: previews.filter(({ nodeIndex }) => upstreamIndexes.has(nodeIndex)).map(omitIndex),
   };
 }
 
-function previewBlock(plan: Plan, id: string, ran: boolean): RestartPreview['rerun'][number] {
+function previewBlock(plan: Plan, id: string, ran: boolean): RestartPreview['rerunBlocks'][number] {
   const { name = id, type = '' } = plan.blocks[id] ?? {};
   return { blockId: id, name, type, ran };
 }
@@ -181,15 +184,15 @@ function requireUpstreamRan(
 /** Returns the indexes of the top-level blocks that lead to the block at `index`. */
 function upstreamOf(plan: Plan, index: number): Set<number> {
   const reachedIndexes = new Set((plan.skeleton.nodes[index]?.ins ?? []).map(({ from }) => from));
-  for (const node of reachedIndexes)
-    for (const { from } of plan.skeleton.nodes[node]?.ins ?? []) reachedIndexes.add(from);
+  for (const nodeIndex of reachedIndexes)
+    for (const { from } of plan.skeleton.nodes[nodeIndex]?.ins ?? []) reachedIndexes.add(from);
   return reachedIndexes;
 }
 
 /** Returns the indexes of the top-level blocks downstream of the block at `index`, including the block itself. */
 function downstreamOf(plan: Plan, index: number): Set<number> {
   const reachedIndexes = new Set([index]);
-  for (const node of reachedIndexes)
-    for (const out of plan.skeleton.nodes[node]?.outs ?? []) reachedIndexes.add(out);
+  for (const nodeIndex of reachedIndexes)
+    for (const out of plan.skeleton.nodes[nodeIndex]?.outs ?? []) reachedIndexes.add(out);
   return reachedIndexes;
 }

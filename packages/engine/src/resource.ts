@@ -40,8 +40,8 @@ export async function resourceOf(
 function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
   if (record.status === 'paused') {
     const humanPauses = record.pauses.filter((pause) => pause.kind === 'human');
-    const [first] = humanPauses;
-    if (first && humanPauses.length === 1) return values.load(first.output);
+    const [firstPause] = humanPauses;
+    if (firstPause && humanPauses.length === 1) return values.load(firstPause.output);
     return Promise.all(humanPauses.map(async (pause) => values.load(pause.output))).then((pausedBlocks) => ({
       pausedBlocks,
       pauseCount: humanPauses.length,
@@ -55,9 +55,11 @@ function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
  * Returns the run's output with its values loaded. If a container ends the run, the output includes the container's
  * control fields.
  */
-export function finalOutput(stored: StoredValue, values: Values): Json | Promise<Json> {
-  return thenMaybe(values.load(stored), (value) =>
-    'results' in stored && stored.control && isJsonObject(value) ? { ...value, ...stored.control } : value,
+export function finalOutput(storedOutput: StoredValue, values: Values): Json | Promise<Json> {
+  return thenMaybe(values.load(storedOutput), (value) =>
+    'results' in storedOutput && storedOutput.control && isJsonObject(value)
+      ? { ...value, ...storedOutput.control }
+      : value,
   );
 }
 
@@ -80,9 +82,9 @@ async function selectOutputs(
   logs: readonly BlockLog[],
   values: Values,
 ): Promise<{ [path: string]: Json }> {
-  const selected: [string, Json][] = [];
-  for (const path of paths) selected.push([path, await valueAt(path, logs, values)]);
-  return Object.fromEntries(selected);
+  const selectedEntries: [string, Json][] = [];
+  for (const path of paths) selectedEntries.push([path, await valueAt(path, logs, values)]);
+  return Object.fromEntries(selectedEntries);
 }
 
 /** Returns the value at `block.path` in the block's latest output, or null. */
@@ -90,7 +92,8 @@ async function valueAt(path: string, logs: readonly BlockLog[], values: Values):
   const [head = '', ...steps] = path.split('.');
   const wantedName = normalizeName(head);
   const log = logs.findLast(
-    (entry) => (entry.blockId === head || normalizeName(entry.blockName) === wantedName) && entry.output,
+    (blockLog) =>
+      (blockLog.blockId === head || normalizeName(blockLog.blockName) === wantedName) && blockLog.output,
   );
   if (!log?.output) return null;
   let value: Json | undefined = await values.load(log.output);
@@ -122,8 +125,8 @@ export async function detailOf(
 
 /** Returns block logs with their values loaded. Throws VALUE_MISSING. */
 export function logDetails(logs: readonly BlockLog[], values: Values): Promise<LogDetail[]> {
-  const load = (stored: StoredValue | undefined): Json | Promise<Json> =>
-    stored ? values.load(stored) : null;
+  const load = (storedValue: StoredValue | undefined): Json | Promise<Json> =>
+    storedValue ? values.load(storedValue) : null;
   return Promise.all(
     logs.map(async (log) => ({ ...log, input: await load(log.input), output: await load(log.output) })),
   );
@@ -136,29 +139,29 @@ export async function listDetails(
 ): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
   const page = await runs.list({ ...query, ...(status && { status: [...status] }) });
   const details = await Promise.all(
-    page.runs.map(async (stored) => {
-      const current = await currentRecord(stored, read);
+    page.runs.map(async (storedRecord) => {
+      const record = await currentRecord(storedRecord, read);
       // A run whose status has changed since it was stored stays in the page, because callers compute the next cursor
       // from the number of runs in the page.
-      const isMatch = !status || status.includes(current.status);
-      return detailOf(isMatch ? current : stored, values);
+      const isMatch = !status || status.includes(record.status);
+      return detailOf(isMatch ? record : storedRecord, values);
     }),
   );
   return { runs: details, nextCursor: page.cursor ?? null };
 }
 
 /** The errors of a run whose plan or journal cannot be read. */
-const UNREADABLE_CODES: ReadonlySet<string> = new Set(['JOURNAL_CORRUPT', 'PLAN_FORMAT_UNSUPPORTED']);
+const UNREADABLE_RUN_CODES: ReadonlySet<string> = new Set(['JOURNAL_CORRUPT', 'PLAN_FORMAT_UNSUPPORTED']);
 
-type ReadRun = (listed: RunRecord) => Promise<{ record: RunRecord } | undefined>;
+type ReadRun = (listedRecord: RunRecord) => Promise<{ record: RunRecord } | undefined>;
 
 /** Returns the current record of a listed run; the stored one if the journal or the plan of the run cannot be read. */
-async function currentRecord(stored: RunRecord, read: ReadRun): Promise<RunRecord> {
-  if (isEnded(stored.status)) return stored;
+async function currentRecord(storedRecord: RunRecord, read: ReadRun): Promise<RunRecord> {
+  if (isEnded(storedRecord.status)) return storedRecord;
   try {
-    return (await read(stored))?.record ?? stored;
+    return (await read(storedRecord))?.record ?? storedRecord;
   } catch (error) {
-    if (isEngineError(error) && UNREADABLE_CODES.has(error.code)) return stored;
+    if (isEngineError(error) && UNREADABLE_RUN_CODES.has(error.code)) return storedRecord;
     throw error;
   }
 }

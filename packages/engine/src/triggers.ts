@@ -103,7 +103,7 @@ export interface FeedPoll {
   /** Items that start runs, the earliest first. */
   items: readonly FeedItem[];
   /** Ids of items that never start a run. */
-  skipped: readonly string[];
+  skippedIds: readonly string[];
   /** The source has more items: it is polled again immediately. */
   hasMore: boolean;
 }
@@ -117,8 +117,8 @@ export interface FeedContext {
   /** Returns the ids that have neither started a run nor been skipped. */
   filterUnknownIds(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * Returns a string of the configuration with the values of its `{{NAME}}`. Throws a BlockError for a name without a
-   * value.
+   * Returns a string of the configuration with the values of its references `{{NAME}}`. Throws a BlockError for a name
+   * without a value.
    */
   resolveTemplate(template: string): Promise<string>;
   /**

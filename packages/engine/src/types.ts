@@ -189,9 +189,9 @@ export interface RestartPreview {
    * The blocks that could run again, including the start or the container that continues. `ran`: they ran in the
    * earlier run.
    */
-  rerun: { blockId: string; name: string; type: string; ran: boolean }[];
+  rerunBlocks: { blockId: string; name: string; type: string; ran: boolean }[];
   /** The blocks that lead to the start, or to the container that continues. `ran`: their outputs are reused. */
-  upstream: { blockId: string; name: string; type: string; ran: boolean }[];
+  upstreamBlocks: { blockId: string; name: string; type: string; ran: boolean }[];
 }
 
 export interface RunFromBlockOptions extends ExecuteOptions {
@@ -364,7 +364,7 @@ export interface Engine {
   /** Returns the plan that the run executes. Throws RUN_NOT_FOUND. */
   planOf(runId: string): Promise<Plan>;
   /** Returns a value of a trace, loaded from the value store if it is not inline. Throws VALUE_MISSING. */
-  readValue(stored: StoredValue): Promise<Json>;
+  readValue(storedValue: StoredValue): Promise<Json>;
   /**
    * Returns runs that were created, changed their status or were deleted since they were last acknowledged, for a
    * consumer that keeps an index of runs. Changes are recorded in the transaction that makes them, by any process, from

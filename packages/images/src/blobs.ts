@@ -37,7 +37,7 @@ export class Blobs {
   readonly #index: ImageIndex;
   readonly #now: () => number;
   /** Digests that this process has verified, with the stamp of the file at that time. */
-  readonly #verified = new Map<string, string>();
+  readonly #verifiedStamps = new Map<string, string>();
 
   constructor(folder: string, index: ImageIndex, now: () => number) {
     this.#folder = folder;
@@ -62,7 +62,7 @@ export class Blobs {
     // A corrupt file is moved aside, so that the intact one can replace it.
     if (existsSync(target) && !(await this.#isIntact(target, sha256)))
       await rename(target, join(dirname(path), `broken-${randomUUID()}`));
-    this.#index.atomically(() => {
+    this.#index.inTransaction(() => {
       this.#index.change(
         `INSERT INTO blobs (sha256, source, added_at) VALUES (?, ?, ?)
          ON CONFLICT (sha256) DO UPDATE SET added_at = excluded.added_at, source = coalesce(excluded.source, source)`,
@@ -99,7 +99,7 @@ export class Blobs {
     const target = this.path(sha256);
     // The stamp is taken before the digest, so that a change in between is noticed next time.
     const stamp = await stampOf(target);
-    if (stamp !== undefined && this.#verified.get(sha256) === stamp) return;
+    if (stamp !== undefined && this.#verifiedStamps.get(sha256) === stamp) return;
     if (stamp === undefined)
       throw new ImageError(
         'integrity_error',
@@ -110,7 +110,7 @@ export class Blobs {
         'integrity_error',
         `The file ${name} of the image does not match its stored digest ${sha256}. Build the image again.`,
       );
-    this.#verified.set(sha256, stamp);
+    this.#verifiedStamps.set(sha256, stamp);
   }
 
   async #isIntact(path: string, sha256: string): Promise<boolean> {

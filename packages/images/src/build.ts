@@ -61,7 +61,7 @@ async function checkSize(paths: readonly string[], maxImageMiB: number): Promise
   if (bytes > maxImageMiB * 2 ** 20)
     throw new ImageError(
       'image_too_large',
-      `The image has ${Math.ceil(bytes / 2 ** 20)} MiB; the maximum is ${maxImageMiB} MiB.`,
+      `The image is ${Math.ceil(bytes / 2 ** 20)} MiB; the maximum is ${maxImageMiB} MiB.`,
     );
 }
 
@@ -69,13 +69,13 @@ async function checkSize(paths: readonly string[], maxImageMiB: number): Promise
 async function publish(
   request: BuildRequest,
   lock: Lock,
-  assembled: AssembledImage,
+  assembledImage: AssembledImage,
   environment: BuildEnvironment,
 ): Promise<Manifest> {
   const { blobs, maxImageMiB } = environment;
-  await checkSize(Object.values(assembled.blobs), maxImageMiB);
+  await checkSize(Object.values(assembledImage.blobs), maxImageMiB);
   const storedBlobs: Record<string, { sha256: string; size: number }> = {};
-  for (const [name, path] of Object.entries(assembled.blobs)) {
+  for (const [name, path] of Object.entries(assembledImage.blobs)) {
     const { sha256, size } = await blobs.add(path);
     storedBlobs[name] = { sha256, size };
   }
@@ -88,9 +88,9 @@ async function publish(
     lockHash: hash,
     runtimeKey: request.runtimeKey,
     blobs: storedBlobs,
-    features: assembled.features,
-    warnings: assembled.warnings,
-    tools: assembled.tools,
+    features: assembledImage.features,
+    warnings: assembledImage.warnings,
+    tools: assembledImage.tools,
   };
 }
 
@@ -99,8 +99,8 @@ async function findOrMakeFolder(
   make: (folder: string) => Promise<void>,
   { blobs, workFolder }: { blobs: Blobs; workFolder: string },
 ): Promise<ImageBlob> {
-  const cached = await blobs.find(name);
-  if (cached !== undefined) return cached;
+  const cachedBlob = await blobs.find(name);
+  if (cachedBlob !== undefined) return cachedBlob;
   const folder = join(workFolder, `cached-${randomUUID()}`);
   await mkdir(folder);
   await make(folder);
@@ -149,7 +149,7 @@ export async function buildImage(
   // The garbage collection reads the time in the name, which must not be before the end of the build.
   const workFolder = join(environment.folder, 'work', `${now() + environment.timeoutMs}-${randomUUID()}`);
   const log = new BuildLog(secretsOf(registries), [workFolder, environment.folder]);
-  const progress = (step: string): void => {
+  const reportProgress = (step: string): void => {
     log.note(`== ${step}`);
     report(step);
   };
@@ -160,7 +160,7 @@ export async function buildImage(
     now,
     updateMaximum,
     log: (line) => log.add(line),
-    reportProgress: progress,
+    reportProgress,
     fetchVerified: (url, digest, options) =>
       fetcher.fetchVerified({ url, digest, workFolder }, options, blobs, signal),
     findOrMakeFolder: (name, make) => findOrMakeFolder(name, make, { blobs, workFolder }),
@@ -168,14 +168,14 @@ export async function buildImage(
   };
   try {
     await mkdir(workFolder, { recursive: true, mode: 0o700 });
-    if (request.lock === undefined) progress('resolving');
+    if (request.lock === undefined) reportProgress('resolving');
     const lock = request.lock ?? (await request.builder.resolve(request.spec, context));
     signal.throwIfAborted();
-    progress('assembling');
-    const assembled = await request.builder.assemble(lock, request.spec, context);
+    reportProgress('assembling');
+    const assembledImage = await request.builder.assemble(lock, request.spec, context);
     signal.throwIfAborted();
-    progress('publishing');
-    return { manifest: await publish(request, lock, assembled, environment), lock, log: log.fullText() };
+    reportProgress('publishing');
+    return { manifest: await publish(request, lock, assembledImage, environment), lock, log: log.fullText() };
   } catch (error) {
     return toFailure(error, signal, log);
   } finally {

@@ -48,21 +48,21 @@ export class Builds {
     string,
     { done: Promise<void>; listeners: Set<(step: string) => void> }
   >();
-  readonly #closing = new AbortController();
+  readonly #closeController = new AbortController();
 
   constructor(options: BuildsOptions) {
     this.#options = options;
   }
 
   /**
-   * Builds a specification, or waits for a build in progress (whose `refresh` may differ), also one of another process.
-   * Stores the outcome in the index.
+   * Builds a specification, or waits for a build in progress (whose `refresh` may differ), including one of another
+   * process. Stores the outcome in the index.
    */
   async build(specHash: string, { refresh, onProgress }: RequestedBuildOptions): Promise<void> {
-    const running = this.#runningBuilds.get(specHash);
-    if (running !== undefined) {
-      running.listeners.add(onProgress);
-      return running.done;
+    const runningBuild = this.#runningBuilds.get(specHash);
+    if (runningBuild !== undefined) {
+      runningBuild.listeners.add(onProgress);
+      return runningBuild.done;
     }
     const listeners = new Set([onProgress]);
     const report = (step: string): void => listeners.forEach((listener) => listener(step));
@@ -75,7 +75,7 @@ export class Builds {
 
   /** Stops all builds of this process and releases their claims. */
   async close(): Promise<void> {
-    this.#closing.abort(new ImageError('provider_error', 'The process is shutting down.'));
+    this.#closeController.abort(new ImageError('provider_error', 'The process is shutting down.'));
     await Promise.allSettled([...this.#runningBuilds.values()].map(({ done }) => done));
   }
 
@@ -91,7 +91,7 @@ export class Builds {
       if (state === 'ready') return;
       if (state === 'claimed') break;
       if (!hasWaited) options.onProgress('waiting for another process that builds this image');
-      await clock.sleep(POLL_MS, this.#closing.signal);
+      await clock.sleep(POLL_MS, this.#closeController.signal);
       // Use the other process's outcome; if its build was interrupted, claim it.
       if (
         !isClaimed(index, specHash, runtime.key, clock.now()) &&
@@ -106,16 +106,16 @@ export class Builds {
     claim: Claim,
     runtime: Runtime,
     lock: Lock | undefined,
-    progress: (step: string) => void,
+    reportProgress: (step: string) => void,
   ): Promise<void> {
     const { index, environment } = this.#options;
     const { timeoutMs } = environment;
-    const claimLoss = new AbortController();
-    const deadline = new AbortController();
+    const claimLossController = new AbortController();
+    const deadlineController = new AbortController();
     const minutes = Math.ceil(timeoutMs / 60_000);
     const timer = setTimeout(
       () =>
-        deadline.abort(
+        deadlineController.abort(
           new ImageError(
             'build_timeout',
             `The build took more than ${minutes} minutes: give it more time (buildTimeoutMs, or --timeout of heddle sandbox build).`,
@@ -125,13 +125,17 @@ export class Builds {
     );
     const heartbeat = setInterval(() => {
       if (!this.#renew(claim))
-        claimLoss.abort(new ImageError('provider_error', 'Another process took over the build.'));
+        claimLossController.abort(new ImageError('provider_error', 'Another process took over the build.'));
     }, HEARTBEAT_MS);
     try {
-      const signal = AbortSignal.any([deadline.signal, claimLoss.signal, this.#closing.signal]);
-      const { result, builtBy } = await this.#attempt(claim, { runtime, lock, signal, progress });
-      if (this.#closing.signal.aborted && 'code' in result) releaseClaim(index, claim);
-      else if (!claimLoss.signal.aborted) this.#record(claim, result, builtBy);
+      const signal = AbortSignal.any([
+        deadlineController.signal,
+        claimLossController.signal,
+        this.#closeController.signal,
+      ]);
+      const { result, builtBy } = await this.#attempt(claim, { runtime, lock, signal, reportProgress });
+      if (this.#closeController.signal.aborted && 'code' in result) releaseClaim(index, claim);
+      else if (!claimLossController.signal.aborted) this.#record(claim, result, builtBy);
     } catch (error) {
       // If the outcome cannot be recorded, release the claim so that others need not wait until it expires.
       this.#release(claim);
@@ -168,11 +172,11 @@ export class Builds {
       runtime: Runtime;
       lock: Lock | undefined;
       signal: AbortSignal;
-      progress: (step: string) => void;
+      reportProgress: (step: string) => void;
     },
   ): Promise<{ result: BuildSuccess | BuildFailure; builtBy: Runtime }> {
     const { index, runtimes, environment } = this.#options;
-    const { runtime, lock, signal, progress } = attempt;
+    const { runtime, lock, signal, reportProgress } = attempt;
     const spec = index.findSpec(specHash)?.spec;
     if (spec === undefined)
       return {
@@ -180,20 +184,20 @@ export class Builds {
         builtBy: runtime,
       };
     const buildFor = ({ builder, key }: Runtime, storedLock?: Lock): Promise<BuildSuccess | BuildFailure> =>
-      buildImage({ spec, builder, runtimeKey: key, lock: storedLock }, environment, signal, progress);
+      buildImage({ spec, builder, runtimeKey: key, lock: storedLock }, environment, signal, reportProgress);
     const result = await buildFor(runtime, lock);
     if (
       !('code' in result) ||
       !NATIVE_FALLBACK_CODES.includes(result.code) ||
       runtime.kind === 'native' ||
-      !runtimes.hasNative
+      !runtimes.hasNativeBuilder
     )
       return { result, builtBy: runtime };
-    progress('building for the native runtime');
-    const native = await runtimes.ofKind('native');
-    const nativeResult = await buildFor(native);
+    reportProgress('building for the native runtime');
+    const nativeRuntime = await runtimes.ofKind('native');
+    const nativeResult = await buildFor(nativeRuntime);
     const log = `${result.log}\n== building for the native runtime\n${nativeResult.log}`;
-    if (!('code' in nativeResult)) return { result: { ...nativeResult, log }, builtBy: native };
+    if (!('code' in nativeResult)) return { result: { ...nativeResult, log }, builtBy: nativeRuntime };
     const message = `${result.message} The native runtime cannot build it either: ${nativeResult.message}`;
     const detail = nativeResult.detail || result.detail;
     return { result: { ...result, message, detail, log }, builtBy: runtime };
@@ -203,7 +207,7 @@ export class Builds {
   #record(claim: Claim, result: BuildSuccess | BuildFailure, builtBy: Runtime): void {
     const { index, clock } = this.#options;
     const nowMs = clock.now();
-    index.atomically(() => {
+    index.inTransaction(() => {
       // If another process has claimed the build, this result is discarded: its lock would not match the other image.
       if (!renewClaim(index, claim, nowMs)) return false;
       // The specification was removed in the meantime.

@@ -23,7 +23,7 @@ export function claimBuild(
   { specHash, runtimeKey, owner }: Claim,
   { nowMs, refresh }: { nowMs: number; refresh: boolean },
 ): 'claimed' | 'busy' | 'ready' {
-  return index.atomically(() => {
+  return index.inTransaction(() => {
     index.change(
       `INSERT INTO builds (spec_hash, runtime_key, state, used_at) VALUES (?, ?, 'pending', ?)
        ON CONFLICT DO NOTHING`,
@@ -104,7 +104,7 @@ export function recordOutcome(
   { imageId, error }: BuildOutcome,
   nowMs: number,
 ): boolean {
-  const changed = index.change(
+  const changedCount = index.change(
     `UPDATE builds SET state = ?, image_id = coalesce(?, image_id), error_code = ?, error_message = ?, error_detail = ?,
        built_at = coalesce(?, built_at), failed_at = ?, claim = NULL, claim_until = NULL
      WHERE ${IS_HELD}`,
@@ -119,5 +119,5 @@ export function recordOutcome(
     runtimeKey,
     owner,
   );
-  return changed > 0;
+  return changedCount > 0;
 }

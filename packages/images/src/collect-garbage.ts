@@ -35,11 +35,11 @@ function collectImages(index: ImageIndex, runtimeKeys: readonly string[], nowMs:
   );
   // An earlier version of Heddle, which does not know this table, deletes specifications but not their logs.
   index.change('DELETE FROM build_logs WHERE spec_hash NOT IN (SELECT spec_hash FROM specs)');
-  const usedIds = `(SELECT image_id FROM builds WHERE image_id IS NOT NULL AND spec_hash IN (SELECT spec_hash FROM specs)
+  const usedIdsQuery = `(SELECT image_id FROM builds WHERE image_id IS NOT NULL AND spec_hash IN (SELECT spec_hash FROM specs)
                  UNION SELECT image_id FROM leases)`;
-  index.change(`UPDATE images SET unused_since = NULL WHERE id IN ${usedIds}`);
+  index.change(`UPDATE images SET unused_since = NULL WHERE id IN ${usedIdsQuery}`);
   index.change(
-    `UPDATE images SET unused_since = ? WHERE unused_since IS NULL AND id NOT IN ${usedIds}`,
+    `UPDATE images SET unused_since = ? WHERE unused_since IS NULL AND id NOT IN ${usedIdsQuery}`,
     nowMs,
   );
   return index.change('DELETE FROM images WHERE unused_since <= ?', nowMs - GRACE_MS);
@@ -105,7 +105,7 @@ async function collectUnrecordedBlobs(store: Store, nowMs: number): Promise<numb
       // ctime is the time at which the file was added; its contents may be older.
       if (stat === undefined || stat.ctimeMs > nowMs - GRACE_MS) continue;
       // A build may be storing the same file; the transaction ensures that it finds the file either present or removed.
-      const discardedPath = index.atomically(() =>
+      const discardedPath = index.inTransaction(() =>
         index.one('SELECT 1 FROM blobs WHERE sha256 = ?', sha256) === undefined
           ? discard(store, path, nowMs)
           : undefined,
@@ -135,7 +135,7 @@ export async function collectGarbage(
 ): Promise<GarbageReport> {
   const { folder, index } = store;
   // Rows and files in one transaction: a build that publishes in the meantime waits, and then sees the removals.
-  const { images, blobs, discardedPaths } = index.atomically(() => ({
+  const { images, blobs, discardedPaths } = index.inTransaction(() => ({
     images: collectImages(index, runtimeKeys, nowMs),
     ...collectBlobs(store, nowMs),
   }));

@@ -9,9 +9,9 @@ import type { ImageRecord } from './record.ts';
 
 const digestOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 
-type Respond = (request: IncomingMessage, response: ServerResponse) => void;
+type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-async function startServer(respond: Respond): Promise<string> {
+async function startServer(respond: RequestHandler): Promise<string> {
   const httpServer = createServer(respond);
   await new Promise<void>((resolve) => httpServer.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void httpServer.close());
@@ -36,18 +36,18 @@ async function buildWith<T>(
 }
 
 it('a file is fetched once and found by its digest afterwards', async () => {
-  let requests = 0;
-  const index = await startServer((_request, response) => (requests++, response.end('wheel')));
+  let requestCount = 0;
+  const index = await startServer((_request, response) => (requestCount++, response.end('wheel')));
   const { result } = await buildWith({ python: { index } }, async (context) => {
-    const fetch = () => context.fetchVerified(`${index}/a.whl`, digestOf('wheel'), { maxBytes: 100 });
-    return [await fetch(), await fetch()];
+    const fetchWheel = () => context.fetchVerified(`${index}/a.whl`, digestOf('wheel'), { maxBytes: 100 });
+    return [await fetchWheel(), await fetchWheel()];
   });
   expect(result![0]).toEqual(result![1]);
   expect(readFileSync(result![0]!.path, 'utf8')).toBe('wheel');
-  expect([requests, result![0]!.size]).toEqual([1, 5]);
+  expect([requestCount, result![0]!.size]).toEqual([1, 5]);
 });
 
-it.each<[string, Respond, object]>([
+it.each<[string, RequestHandler, object]>([
   ['another file', (_request, response) => response.end('other'), { errorCode: 'integrity_error' }],
   [
     'a file that is too large',
@@ -66,7 +66,7 @@ it.each<[string, Respond, object]>([
     (request, response) => response.writeHead(302, { location: request.url ?? '' }).end(),
     { errorCode: 'registry_unavailable' },
   ],
-])('a registry that responds with %s fails the build', async (_what, respond, expected) => {
+])('a registry that responds with %s fails the build', async (_description, respond, expected) => {
   const index = await startServer(respond);
   const { record } = await buildWith({ python: { index } }, (context) =>
     context.fetchVerified(`${index}/a.whl`, digestOf('wheel'), { maxBytes: 100 }),
@@ -82,8 +82,8 @@ it('a registry that the operator named may have a private address; the target of
     context.fetchPage(index, { maxBytes: 100 }),
   );
   expect(record).toMatchObject({ errorCode: 'registry_unavailable' });
-  const other = await buildWith({}, (context) => context.fetchPage(index, { maxBytes: 100 }));
-  expect(other.record).toMatchObject({ errorCode: 'registry_unavailable' });
+  const otherBuild = await buildWith({}, (context) => context.fetchPage(index, { maxBytes: 100 }));
+  expect(otherBuild.record).toMatchObject({ errorCode: 'registry_unavailable' });
 });
 
 it('credentials of a URL are sent to its origin only', async () => {

@@ -99,8 +99,8 @@ export class Fetcher {
     const { url, digest, workFolder } = source;
     const match = /^(sha256|sha512):([0-9a-f]+)$/.exec(digest);
     if (match === null) throw new ImageError('provider_error', `"${digest}" is not a digest.`);
-    const cached = await blobs.find(digest);
-    if (cached !== undefined) return cached;
+    const cachedBlob = await blobs.find(digest);
+    if (cachedBlob !== undefined) return cachedBlob;
     const { status, body } = await this.fetchPage(url, options, signal);
     const { host, pathname } = new URL(url);
     const file = pathname.slice(pathname.lastIndexOf('/') + 1);

@@ -81,7 +81,7 @@ export class ImageIndex {
       this.#db.close();
       throw new Error(`The index ${file} has format ${version}, which a later version of Heddle wrote.`);
     }
-    if (version < FORMAT) this.atomically(() => this.#db.exec(SCHEMA));
+    if (version < FORMAT) this.inTransaction(() => this.#db.exec(SCHEMA));
     this.#db.exec(ADDED_TABLES);
   }
 
@@ -99,7 +99,7 @@ export class ImageIndex {
   }
 
   /** Runs `action` in one transaction. */
-  atomically<T>(action: () => T): T {
+  inTransaction<T>(action: () => T): T {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       const result = action();
@@ -117,8 +117,8 @@ export class ImageIndex {
 
   /** Stores `value` under a name if it is larger than the stored number. Returns the previous number, or undefined. */
   updateMaximum(name: string, value: number): number | undefined {
-    return this.atomically(() => {
-      const previous = this.one('SELECT value FROM marks WHERE name = ?', name)?.['value'] as
+    return this.inTransaction(() => {
+      const previousValue = this.one('SELECT value FROM marks WHERE name = ?', name)?.['value'] as
         | number
         | undefined;
       this.change(
@@ -126,7 +126,7 @@ export class ImageIndex {
         name,
         value,
       );
-      return previous;
+      return previousValue;
     });
   }
 
@@ -164,15 +164,15 @@ export class ImageIndex {
   }
 
   /**
-   * Adds a specification if it does not exist yet. Records its owner if the owner has added it; without an owner, the
-   * specification has none from now on.
+   * Adds a specification if it does not exist yet. Records `owner` for a new specification; if `owner` is undefined,
+   * removes the recorded owner.
    */
   addSpec(
     specHash: string,
     spec: ImageSpec,
     { owner, nowMs }: { owner: string | undefined; nowMs: number },
   ): void {
-    this.atomically(() => {
+    this.inTransaction(() => {
       const addedCount = this.change(
         'INSERT INTO specs (spec_hash, spec, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
         specHash,

@@ -32,7 +32,7 @@ export class ImageLoader {
     const nowMs = this.#now();
     if ((this.#leasedAtMs.get(imageId) ?? -Infinity) + LEASE_RENEWAL_MS > nowMs)
       return readManifest(this.#index, imageId);
-    return this.#index.atomically(() => {
+    return this.#index.inTransaction(() => {
       const manifest = readManifest(this.#index, imageId);
       if (manifest === undefined) return undefined;
       this.#index.change(

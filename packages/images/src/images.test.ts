@@ -35,10 +35,10 @@ describe('a build', () => {
   it('is shared by equal specifications, concurrently and later', async () => {
     const javascript = createFakeBuilder();
     const store = openImages({ javascript });
-    const other = { language: 'javascript', dependencies: ['# both', ' beta@^2', 'alpha', 'alpha'] };
-    const [a, b] = await Promise.all([store.build(IMAGE_SPEC), store.build(other)]);
+    const equalSpec = { language: 'javascript', dependencies: ['# both', ' beta@^2', 'alpha', 'alpha'] };
+    const [a, b] = await Promise.all([store.build(IMAGE_SPEC), store.build(equalSpec)]);
     expect(a).toEqual(b);
-    await store.build(other);
+    await store.build(equalSpec);
     expect(javascript.calls).toEqual(['resolve', 'assemble']);
     expect(await store.list()).toHaveLength(1);
   });
@@ -60,12 +60,12 @@ describe('a build', () => {
 
   it('refuses an invalid specification and locates each issue', async () => {
     const store = openImages({ javascript: createFakeBuilder() });
-    const invalid = {
+    const invalidSpec = {
       language: 'javascript',
       dependencies: ['ok', '--evil', 'a b'],
       systemPackages: ['jq-'],
     };
-    await expect(store.build(invalid)).rejects.toMatchObject({
+    await expect(store.build(invalidSpec)).rejects.toMatchObject({
       code: 'INVALID_OPTION',
       issues: [
         { field: 'dependencies', line: 2, value: '--evil' },
@@ -105,8 +105,8 @@ describe('a build', () => {
       errorCode: 'provider_error',
       errorMessage: expect.stringContaining('disk is full') as string,
     });
-    const withoutBuilder = await openImages({}).build(IMAGE_SPEC);
-    expect(withoutBuilder).toMatchObject({
+    const recordWithoutBuilder = await openImages({}).build(IMAGE_SPEC);
+    expect(recordWithoutBuilder).toMatchObject({
       errorCode: 'provider_error',
       errorMessage: expect.stringContaining('javascript') as string,
     });
@@ -118,7 +118,7 @@ describe('a build', () => {
     ['native', { language: 'python', systemPackages: ['jq'] }],
   ] as const)('of an image above the size limit fails and leaves no files: %s', async (kind, spec) => {
     const folder = createImageFolder();
-    const large = createFakeBuilder({
+    const largeBuilder = createFakeBuilder({
       async assemble(_lock, _spec, { workFolder }) {
         const root = join(workFolder, 'root');
         mkdirSync(join(root, 'inner'), { recursive: true });
@@ -126,13 +126,13 @@ describe('a build', () => {
         return { blobs: { rootfs: root }, features: { modules: [] }, warnings: [], tools: {} };
       },
     });
-    const failed = await openImages({ [kind]: large }, { folder, maxImageMiB: 1 }).build(spec);
-    expect(failed).toMatchObject({
+    const failedRecord = await openImages({ [kind]: largeBuilder }, { folder, maxImageMiB: 1 }).build(spec);
+    expect(failedRecord).toMatchObject({
       errorCode: 'image_too_large',
-      errorMessage: 'The image has 2 MiB; the maximum is 1 MiB.',
+      errorMessage: 'The image is 2 MiB; the maximum is 1 MiB.',
     });
     expect(readdirSync(join(folder, 'blobs'))).toEqual([]);
-    expect(await openImages({ [kind]: large }, { maxImageMiB: 2 }).build(spec)).toMatchObject({
+    expect(await openImages({ [kind]: largeBuilder }, { maxImageMiB: 2 }).build(spec)).toMatchObject({
       state: 'ready',
     });
   });
@@ -178,7 +178,7 @@ describe('an image', () => {
     });
     const clock = createFakeClock();
     const store = openImages({ javascript }, { clock });
-    await expect(store.open('ghost')).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+    await expect(store.open('missing')).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
     await store.build(IMAGE_SPEC, { name: 'tools' });
     await expect(store.open('tools')).rejects.toMatchObject({
       code: 'IMAGE_FAILED',
@@ -196,11 +196,11 @@ describe('an image', () => {
       resolve: async (spec, context) => (await gate, workingBuilder.resolve(spec, context)),
     });
     const store = openImages({ javascript });
-    const building = store.build(IMAGE_SPEC, { name: 'tools' });
+    const buildPromise = store.build(IMAGE_SPEC, { name: 'tools' });
     await expect.poll(async () => (await store.get('tools'))?.state).toBe('building');
     await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_NOT_READY' });
     finish();
-    await building;
+    await buildPromise;
     expect(await store.open('tools')).toBeDefined();
   });
 
@@ -209,11 +209,11 @@ describe('an image', () => {
     const javascript = createFakeBuilder();
     const store = openImages({ javascript }, { folder: path });
     await store.build(IMAGE_SPEC, { name: 'tools' });
-    const { path: blob, sha256 } = (await store.open('tools')).blobs['bundle.js']!;
-    chmodSync(blob, 0o644);
-    const bytes = readFileSync(blob);
+    const { path: blobPath, sha256 } = (await store.open('tools')).blobs['bundle.js']!;
+    chmodSync(blobPath, 0o644);
+    const bytes = readFileSync(blobPath);
     bytes[3]! ^= 1;
-    writeFileSync(blob, bytes);
+    writeFileSync(blobPath, bytes);
     const otherStore = openImages({ javascript }, { folder: path });
     await expect(otherStore.open('tools')).rejects.toMatchObject({
       code: 'IMAGE_FAILED',
@@ -251,8 +251,8 @@ describe('an image', () => {
       });
     const spec = { language: 'python', dependencies: ['numpy'] };
     const oldBuilder = createFakeBuilder({ runtime: 'native' });
-    const first = openImages({ python: createRefusingBuilder(), native: oldBuilder }, { folder: path });
-    await first.build(spec, { name: 'figures' });
+    const firstStore = openImages({ python: createRefusingBuilder(), native: oldBuilder }, { folder: path });
+    await firstStore.build(spec, { name: 'figures' });
     const native = createFakeBuilder({ runtime: 'native', runtimeKeyParts: async () => ({ engine: '2' }) });
     const python = createRefusingBuilder();
     const store = openImages({ python, native }, { folder: path });

@@ -59,10 +59,10 @@ export interface Images extends ImageSource {
   get(id: string): Promise<ImageRecord | undefined>;
   list(): Promise<ImageRecord[]>;
   /**
-   * Returns the log of the last ended build by name, id or unambiguous prefix of an id, without tokens and paths: at
-   * most 1,048,576 characters for each runtime that was tried. Undefined if there is no log.
+   * Returns the log of the last completed build by name, id or unambiguous prefix of an id, without tokens and paths:
+   * at most 1,048,576 characters for each runtime that was tried. Undefined if there is no log.
    */
-  log(id: string): string | undefined;
+  readLog(id: string): string | undefined;
   /** Returns the ids of the images that only this owner has built (`BuildOptions.owner`). */
   ownedBy(owner: string): string[];
   /**
@@ -81,12 +81,15 @@ export class SpecError extends SandboxError {
   readonly issues: readonly SpecIssue[];
 
   constructor(issues: readonly SpecIssue[]) {
-    const [first] = issues;
-    const position = first === undefined || first.line === 0 ? '' : `, line ${first.line} ("${first.value}")`;
-    const others = issues.length > 1 ? `; ${issues.length - 1} more` : '';
+    const [firstIssue] = issues;
+    const position =
+      firstIssue === undefined || firstIssue.line === 0
+        ? ''
+        : `, line ${firstIssue.line} ("${firstIssue.value}")`;
+    const otherIssuesText = issues.length > 1 ? `; ${issues.length - 1} more` : '';
     super(
       'INVALID_OPTION',
-      `The image specification is invalid at ${first?.field}${position}: ${first?.reason}${others}.`,
+      `The image specification is invalid at ${firstIssue?.field}${position}: ${firstIssue?.reason}${otherIssuesText}.`,
     );
     this.issues = issues;
   }
@@ -101,7 +104,7 @@ const systemClock: ImageClock = {
 const DEFAULT_MAX_IMAGE_MIB = 1_024;
 
 /** Minimum length of an id prefix. */
-const MIN_ID_CHARS = 7;
+const MIN_ID_PREFIX_CHARS = 7;
 
 class ImageStore implements Images {
   readonly #folder: string;
@@ -113,7 +116,7 @@ class ImageStore implements Images {
   readonly #loader: ImageLoader;
   readonly #clock: ImageClock;
   readonly #retryAfterMs: number;
-  #closing: Promise<void> | undefined;
+  #closePromise: Promise<void> | undefined;
 
   constructor(options: ImagesOptions) {
     const { registries = {}, clock = systemClock } = options;
@@ -147,10 +150,10 @@ class ImageStore implements Images {
   }
 
   async build(value: unknown, options: BuildOptions = {}): Promise<ImageRecord> {
-    const parsed = readSpec(value);
-    if (!parsed.ok) throw new SpecError(parsed.issues);
-    const hash = specHash(parsed.spec);
-    this.#index.addSpec(hash, parsed.spec, { owner: options.owner, nowMs: this.#clock.now() });
+    const specResult = readSpec(value);
+    if (!specResult.ok) throw new SpecError(specResult.issues);
+    const hash = specHash(specResult.spec);
+    this.#index.addSpec(hash, specResult.spec, { owner: options.owner, nowMs: this.#clock.now() });
     if (options.name !== undefined) {
       const sql =
         'INSERT INTO names (name, spec_hash) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET spec_hash = excluded.spec_hash';
@@ -160,27 +163,27 @@ class ImageStore implements Images {
     try {
       await this.#builds.build(hash, { refresh, onProgress: options.onProgress ?? (() => undefined) });
     } catch (error) {
-      if (this.#closing === undefined) throw error;
+      if (this.#closePromise === undefined) throw error;
     }
-    if (this.#closing !== undefined)
+    if (this.#closePromise !== undefined)
       throw new SandboxError('IMAGES_CLOSED', 'The images were closed before the build ended.');
-    const record = await this.#describe(hash);
+    const record = await this.#recordOf(hash);
     if (record !== undefined) return record;
-    const image = `The image ${options.name ?? hash}`;
-    throw new SandboxError('IMAGE_NOT_FOUND', `${image} was removed while it was being built.`);
+    const imageLabel = `The image ${options.name ?? hash}`;
+    throw new SandboxError('IMAGE_NOT_FOUND', `${imageLabel} was removed while it was being built.`);
   }
 
   async get(id: string): Promise<ImageRecord | undefined> {
     const hash = this.#specHashOf(id);
-    return hash === undefined ? undefined : this.#describe(hash);
+    return hash === undefined ? undefined : this.#recordOf(hash);
   }
 
   async list(): Promise<ImageRecord[]> {
-    const all = await Promise.all(this.#index.specHashes().map((hash) => this.#describe(hash)));
-    return all.filter((record) => record !== undefined);
+    const records = await Promise.all(this.#index.specHashes().map((hash) => this.#recordOf(hash)));
+    return records.filter((record) => record !== undefined);
   }
 
-  log(id: string): string | undefined {
+  readLog(id: string): string | undefined {
     const hash = this.#specHashOf(id);
     return hash === undefined ? undefined : this.#index.findLog(hash);
   }
@@ -202,7 +205,7 @@ class ImageStore implements Images {
   }
 
   remove(id: string): boolean {
-    return this.#index.atomically(() => {
+    return this.#index.inTransaction(() => {
       if (this.#index.change('DELETE FROM names WHERE name = ?', id) > 0) return true;
       const hash = this.#specHashOf(id);
       if (hash === undefined) return false;
@@ -221,8 +224,8 @@ class ImageStore implements Images {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#closeAll();
-    return this.#closing;
+    this.#closePromise ??= this.#closeAll();
+    return this.#closePromise;
   }
 
   async #closeAll(): Promise<void> {
@@ -234,7 +237,7 @@ class ImageStore implements Images {
   #specHashOf(id: string): string | undefined {
     const nameRow = this.#index.one('SELECT spec_hash FROM names WHERE name = ?', id);
     if (nameRow !== undefined) return nameRow['spec_hash'] as string;
-    if (id.length < MIN_ID_CHARS || !/^[0-9a-f]{7,64}$/.test(id)) return undefined;
+    if (id.length < MIN_ID_PREFIX_CHARS || !/^[0-9a-f]{7,64}$/.test(id)) return undefined;
     const matches = this.#index.all(
       'SELECT spec_hash FROM specs WHERE spec_hash >= ? AND spec_hash < ?',
       id,
@@ -275,7 +278,7 @@ class ImageStore implements Images {
       : this.#index.findBuild(hash, (await this.#runtimes.ofSpec(spec)).key);
   }
 
-  async #describe(hash: string): Promise<ImageRecord | undefined> {
+  async #recordOf(hash: string): Promise<ImageRecord | undefined> {
     return readRecord(this.#index, hash, await this.#buildRowOf(hash));
   }
 

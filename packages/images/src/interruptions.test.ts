@@ -25,17 +25,17 @@ import { createImages } from './images.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const SCRIPT = fileURLToPath(new URL('../../../test/support/build-image-once.ts', import.meta.url));
-const ALPHA = { language: 'javascript', dependencies: ['alpha'] };
+const ALPHA_SPEC = { language: 'javascript', dependencies: ['alpha'] };
 
 /** The system's clock, set ahead. */
-const clockAhead = (ms: number) => ({ now: () => Date.now() + ms, sleep: () => Promise.resolve() });
+const createClockAhead = (ms: number) => ({ now: () => Date.now() + ms, sleep: () => Promise.resolve() });
 
 describe('an interrupted build', () => {
   it('is taken over, and its work folder is removed after a day', async () => {
     const folder = createImageFolder();
-    const log = join(folder, 'log');
-    const child = spawn(process.execPath, ['--conditions=@heddle/source', SCRIPT, folder, log]);
-    await expect.poll(() => existsSync(log), { timeout: 20_000 }).toBe(true);
+    const logFile = join(folder, 'log');
+    const child = spawn(process.execPath, ['--conditions=@heddle/source', SCRIPT, folder, logFile]);
+    await expect.poll(() => existsSync(logFile), { timeout: 20_000 }).toBe(true);
     child.kill('SIGKILL');
     await new Promise((resolve) => child.once('close', resolve));
     expect(readdirSync(join(folder, 'work'))).toHaveLength(1);
@@ -48,10 +48,10 @@ describe('an interrupted build', () => {
     ]);
     expect(['building', 'pending']).toContain(stdout);
     const javascript = createFakeBuilder({ runtimeKeyParts: async () => ({}) });
-    const store = openImages({ javascript }, { folder, clock: clockAhead(61_000) });
-    expect(await store.build(ALPHA)).toMatchObject({ state: 'ready' });
+    const store = openImages({ javascript }, { folder, clock: createClockAhead(61_000) });
+    expect(await store.build(ALPHA_SPEC)).toMatchObject({ state: 'ready' });
     expect(javascript.calls).toEqual(['resolve', 'assemble']);
-    await openImages({ javascript }, { folder, clock: clockAhead(2 * DAY_MS) }).collectGarbage();
+    await openImages({ javascript }, { folder, clock: createClockAhead(2 * DAY_MS) }).collectGarbage();
     expect(readdirSync(join(folder, 'work'))).toEqual([]);
   });
 
@@ -68,50 +68,50 @@ describe('an interrupted build', () => {
     });
     const buildTimeoutMs = 3 * DAY_MS;
     const store = openImages({ javascript }, { folder, clock, buildTimeoutMs });
-    const building = store.build(IMAGE_SPEC);
+    const buildPromise = store.build(IMAGE_SPEC);
     const countWorkFolders = () => readdirSync(join(folder, 'work')).length;
     await expect.poll(countWorkFolders).toBe(1);
     clock.advance(buildTimeoutMs - 1);
-    const other = openImages({}, { folder, clock });
-    await other.collectGarbage();
+    const otherStore = openImages({}, { folder, clock });
+    await otherStore.collectGarbage();
     expect(countWorkFolders()).toBe(1);
     clock.advance(DAY_MS);
-    await other.collectGarbage();
+    await otherStore.collectGarbage();
     expect(countWorkFolders()).toBe(1);
     clock.advance(1);
-    await other.collectGarbage();
+    await otherStore.collectGarbage();
     expect(countWorkFolders()).toBe(0);
     allow();
-    await building;
+    await buildPromise;
   });
 
   it('changes nothing if it resumes after another process took it over', async () => {
     const folder = createImageFolder();
     const clock = createFakeClock();
     let wake: () => void = () => undefined;
-    const waking = new Promise<void>((resolve) => (wake = resolve));
+    const wakePromise = new Promise<void>((resolve) => (wake = resolve));
     const lateBuilder = createFakeBuilder({
       async resolve() {
-        await waking;
+        await wakePromise;
         return { entries: [{ name: 'alpha', version: '0.0.1', digest: 'sha256:11' }], data: null };
       },
     });
-    const first = openImages({ javascript: lateBuilder }, { folder, clock });
-    const building = first.build(IMAGE_SPEC);
-    await expect.poll(async () => (await first.list())[0]?.state).toBe('building');
+    const firstStore = openImages({ javascript: lateBuilder }, { folder, clock });
+    const buildPromise = firstStore.build(IMAGE_SPEC);
+    await expect.poll(async () => (await firstStore.list())[0]?.state).toBe('building');
     clock.advance(61_000);
-    const second = openImages({ javascript: createFakeBuilder() }, { folder, clock });
-    const record = await second.build(IMAGE_SPEC);
+    const secondStore = openImages({ javascript: createFakeBuilder() }, { folder, clock });
+    const record = await secondStore.build(IMAGE_SPEC);
     wake();
-    await building;
-    expect(await second.get(record.id)).toEqual(record);
+    await buildPromise;
+    expect(await secondStore.get(record.id)).toEqual(record);
   });
 });
 
 describe('a store', () => {
   it('replaces a partially written file with the intact one', async () => {
-    const other = openImages({ javascript: createFakeBuilder() });
-    const { path } = (await other.open((await other.build(IMAGE_SPEC)).id)).blobs['bundle.js']!;
+    const otherStore = openImages({ javascript: createFakeBuilder() });
+    const { path } = (await otherStore.open((await otherStore.build(IMAGE_SPEC)).id)).blobs['bundle.js']!;
     const folder = createImageFolder();
     const storedPath = join(folder, 'blobs', ...path.split('/').slice(-2));
     mkdirSync(dirname(storedPath), { recursive: true });
@@ -131,11 +131,11 @@ describe('a store', () => {
     const store = openImages({ javascript: createFakeBuilder() }, { folder });
     expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
     expect(existsSync(strayPath)).toBe(true);
-    const later = openImages(
+    const laterStore = openImages(
       { javascript: createFakeBuilder() },
-      { folder, clock: clockAhead(DAY_MS + 60_000) },
+      { folder, clock: createClockAhead(DAY_MS + 60_000) },
     );
-    expect(await later.collectGarbage()).toEqual({ images: 0, blobs: 1 });
+    expect(await laterStore.collectGarbage()).toEqual({ images: 0, blobs: 1 });
     expect(existsSync(strayPath)).toBe(false);
   });
 
@@ -159,8 +159,8 @@ describe('a store', () => {
     const [a, b] = [await oldStore.open(id), await newStore.open(id)];
     expect(a.id).not.toBe(b.id);
     expect([oldBuilder.calls, newBuilder.calls]).toEqual([['resolve', 'assemble'], ['assemble']]);
-    const [oldAgain, newAgain] = [await oldStore.open(id), await newStore.open(id)];
-    expect([oldAgain.id, newAgain.id]).toEqual([a.id, b.id]);
+    const [reopenedOldImage, reopenedNewImage] = [await oldStore.open(id), await newStore.open(id)];
+    expect([reopenedOldImage.id, reopenedNewImage.id]).toEqual([a.id, b.id]);
   });
 });
 
@@ -191,7 +191,7 @@ describe('an image', () => {
   it.each([
     ['its data is null', '{"entries": [], "data": null}'],
     ['its data has unknown fields', '{"entries": [], "data": {"lockfile": 1}}'],
-  ])('fails with integrity_error if its lock cannot be read (%s)', async (_what, lock) => {
+  ])('fails with integrity_error if its lock cannot be read (%s)', async (_description, lock) => {
     const { javascriptBuilder } = await import('./javascript/builder.ts');
     const folder = createImageFolder();
     await openImages({ javascript: createFakeBuilder() }, { folder }).build(IMAGE_SPEC);
@@ -220,7 +220,7 @@ describe.skipIf(!mayMount)('a full disk', () => {
   it('fails the build with a message, and the next build succeeds once there is space', async (context) => {
     const folder = mountTinyDisk();
     if (folder === undefined) return context.skip('tmpfs cannot be mounted here');
-    const filler = join(folder, 'filler');
+    const fillerPath = join(folder, 'filler');
     const javascript = createFakeBuilder({
       async assemble(_lock, spec, { workFolder }) {
         const path = join(workFolder, 'bundle');
@@ -234,14 +234,14 @@ describe.skipIf(!mayMount)('a full disk', () => {
       },
     });
     const store = openImages({ javascript }, { folder });
-    writeFileSync(filler, Buffer.alloc(2 ** 20 + 2 ** 18));
+    writeFileSync(fillerPath, Buffer.alloc(2 ** 20 + 2 ** 18));
     expect(await store.build(IMAGE_SPEC)).toMatchObject({
       state: 'failed',
       errorCode: 'provider_error',
       errorMessage: 'The disk with the images is full; free some space and build again.',
     });
     expect(readdirSync(join(folder, 'work'))).toEqual([]);
-    rmSync(filler);
+    rmSync(fillerPath);
     const record = await store.build(IMAGE_SPEC);
     expect(record).toMatchObject({ state: 'ready' });
     expect((await store.open(record.id)).blobs['bundle.js']!.size).toBe(2 ** 20);

@@ -4,10 +4,10 @@ import { dependencyName } from './grammar.ts';
 
 /** Returns JSON with sorted keys, so that equal values have the same JSON. */
 function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
+  return JSON.stringify(value, (_key, nestedValue: unknown) =>
+    typeof nestedValue === 'object' && nestedValue !== null && !Array.isArray(nestedValue)
+      ? Object.fromEntries(Object.entries(nestedValue).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : nestedValue,
   );
 }
 

@@ -77,7 +77,7 @@ export type OutputListener = (data: Buffer, stream: 'stdout' | 'stderr') => void
  */
 export async function logLines<T>(
   { log }: { log(this: void, text: string): void },
-  run: (output: OutputListener) => Promise<T>,
+  run: (onOutput: OutputListener) => Promise<T>,
 ): Promise<T> {
   const lineBuffers = { stdout: new LineBuffer(), stderr: new LineBuffer() };
   const add = (lines: string): void => {
@@ -109,9 +109,9 @@ class LineBuffer {
   }
 
   end(): string {
-    const last = this.#text + this.#decoder.end();
+    const lastLine = this.#text + this.#decoder.end();
     this.#text = '';
-    return last;
+    return lastLine;
   }
 }
 
@@ -122,33 +122,33 @@ function truncateStart(text: string, maxChars: number): string {
 
 /** Collects text, but stores only its end. Adding takes time in proportion to the added text. */
 class TailBuffer {
-  readonly #limit: number;
-  #parts: string[] = [];
+  readonly #maxChars: number;
+  #chunks: string[] = [];
   #chars = 0;
   #isTruncated = false;
 
-  constructor(limit: number) {
-    this.#limit = limit;
+  constructor(maxChars: number) {
+    this.#maxChars = maxChars;
   }
 
   add(text: string): void {
-    this.#parts.push(text);
+    this.#chunks.push(text);
     this.#chars += text.length;
-    if (this.#chars > 2 * this.#limit) this.#shorten();
+    if (this.#chars > 2 * this.#maxChars) this.#shorten();
   }
 
   /** Returns the stored text. It begins with a whole line, because redaction does not recognize part of a secret. */
   read(): { text: string; isTruncated: boolean } {
-    if (this.#chars > this.#limit) this.#shorten();
-    const text = this.#parts.join('');
+    if (this.#chars > this.#maxChars) this.#shorten();
+    const text = this.#chunks.join('');
     if (!this.#isTruncated) return { text, isTruncated: false };
     const lineEnd = text.indexOf('\n');
     return { text: text.slice(lineEnd + 1), isTruncated: true };
   }
 
   #shorten(): void {
-    const text = this.#parts.join('').slice(-this.#limit);
-    this.#parts = [text];
+    const text = this.#chunks.join('').slice(-this.#maxChars);
+    this.#chunks = [text];
     this.#chars = text.length;
     this.#isTruncated = true;
   }
@@ -164,7 +164,7 @@ export function secretsOf(value: unknown, key = ''): string[] {
     return [...namedSecrets, urlSecret, decode(urlSecret)].filter((text) => text !== '');
   }
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, item]) => secretsOf(item, name));
+  return Object.entries(value).flatMap(([name, nestedValue]) => secretsOf(nestedValue, name));
 }
 
 /** Returns the text without percent-encoding, or unchanged if the encoding is invalid. */

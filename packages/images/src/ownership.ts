@@ -1,7 +1,7 @@
 import { chmod, cp, lchown, lstat, mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { unreadablePart } from '@heddle/sandbox/build';
+import { findUnreadablePath } from '@heddle/sandbox/build';
 
 const EXECUTABLE_BITS = 0o111;
 
@@ -86,7 +86,7 @@ export async function openWorkArea(workFolder: string, runsAsOtherUser: boolean)
   await chmod(npmFolder, 0o755);
   // The other user may traverse the folder, but not list it.
   if (runsAsOtherUser) await chmod(workFolder, 0o711);
-  if (!runsAsOtherUser || unreadablePart(npmFolder) === undefined)
+  if (!runsAsOtherUser || findUnreadablePath(npmFolder) === undefined)
     return { folder: npmFolder, remove: async () => undefined };
   const folder = await mkdtemp(join(tmpdir(), TEMPORARY_PREFIX));
   // If this process dies, the cleanup that finds its work folder also finds the work area.
@@ -96,7 +96,7 @@ export async function openWorkArea(workFolder: string, runsAsOtherUser: boolean)
   };
   await symlink(folder, link);
   await chmod(folder, 0o755);
-  if (unreadablePart(folder) === undefined) return { folder, remove };
+  if (findUnreadablePath(folder) === undefined) return { folder, remove };
   await remove();
   throw new Error(`Only the host's user can access ${dirname(folder)}; let other users enter this folder.`);
 }

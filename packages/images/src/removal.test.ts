@@ -12,12 +12,12 @@ import {
 import type { ImageBuilder } from './builder.ts';
 
 /** A builder whose `resolve` waits until `release` is called. */
-function waitingBuilder(): ReturnType<typeof createFakeBuilder> & { release: () => void } {
+function createWaitingBuilder(): ReturnType<typeof createFakeBuilder> & { release: () => void } {
   let release: () => void = () => undefined;
-  const released = new Promise<void>((resolve) => (release = resolve));
+  const releasePromise = new Promise<void>((resolve) => (release = resolve));
   const workingBuilder = createFakeBuilder();
   const resolve: ImageBuilder['resolve'] = async (spec, context) => (
-    await released,
+    await releasePromise,
     workingBuilder.resolve(spec, context)
   );
   return { ...workingBuilder, resolve, release: () => release() };
@@ -25,14 +25,14 @@ function waitingBuilder(): ReturnType<typeof createFakeBuilder> & { release: () 
 
 describe('an image removed during its build', () => {
   it('does not exist afterwards, and its build is rejected', async () => {
-    const javascript = waitingBuilder();
+    const javascript = createWaitingBuilder();
     const store = openImages({ javascript });
-    const building = store.build(IMAGE_SPEC, { name: 'tools' });
+    const buildPromise = store.build(IMAGE_SPEC, { name: 'tools' });
     await expect.poll(async () => (await store.get('tools'))?.state).toBe('building');
     const { id } = (await store.get('tools'))!;
     expect(store.remove(id)).toBe(true);
     javascript.release();
-    await expect(building).rejects.toMatchObject({
+    await expect(buildPromise).rejects.toMatchObject({
       code: 'IMAGE_NOT_FOUND',
       message: 'The image tools was removed while it was being built.',
     });
@@ -46,7 +46,7 @@ describe('an image removed during its build', () => {
   });
 
   it('and requested again in the meantime is built once', async () => {
-    const javascript = waitingBuilder();
+    const javascript = createWaitingBuilder();
     const store = openImages({ javascript });
     const first = store.build(IMAGE_SPEC, { name: 'tools' });
     await expect.poll(async () => (await store.get('tools'))?.state).toBe('building');
@@ -143,8 +143,8 @@ describe('a cached folder', () => {
     let makeCount = 0;
     const javascript = createFakeBuilder({
       async assemble(lock, spec, context) {
-        const make = async (inner: string): Promise<void> =>
-          writeFileSync(join(inner, 'common'), `${++makeCount}`);
+        const make = async (cachedFolder: string): Promise<void> =>
+          writeFileSync(join(cachedFolder, 'common'), `${++makeCount}`);
         await context.findOrMakeFolder('common', make);
         deletesNext = true;
         const { path } = await context.findOrMakeFolder('common', make);
@@ -162,9 +162,9 @@ describe('runs that name an image', () => {
   it('build it if the process that was building it died', async () => {
     const folder = createImageFolder();
     const clock = createFakeClock();
-    const waiting = waitingBuilder();
-    const deadStore = openImages({ javascript: waiting }, { folder, clock });
-    const building = deadStore.build(IMAGE_SPEC, { name: 'tools' });
+    const blockedBuilder = createWaitingBuilder();
+    const deadStore = openImages({ javascript: blockedBuilder }, { folder, clock });
+    const buildPromise = deadStore.build(IMAGE_SPEC, { name: 'tools' });
     await expect.poll(async () => (await deadStore.get('tools'))?.state).toBe('building');
     const javascript = createFakeBuilder();
     const store = openImages({ javascript }, { folder, clock });
@@ -172,26 +172,32 @@ describe('runs that name an image', () => {
     clock.advance(61_000);
     expect(await store.open('tools')).toBeDefined();
     expect(javascript.calls).toEqual(['resolve', 'assemble']);
-    waiting.release();
-    await building;
+    blockedBuilder.release();
+    await buildPromise;
   });
 
   it('concurrently after a runtime change wait for one build', async () => {
     const folder = createImageFolder();
     await openImages({ javascript: createFakeBuilder() }, { folder }).build(IMAGE_SPEC, { name: 'tools' });
     let release: () => void = () => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
+    const releasePromise = new Promise<void>((resolve) => (release = resolve));
     const workingBuilder = createFakeBuilder();
     const javascript = createFakeBuilder({
       runtimeKeyParts: async () => ({ engine: '2' }),
-      assemble: async (lock, spec, context) => (await released, workingBuilder.assemble(lock, spec, context)),
+      assemble: async (lock, spec, context) => (
+        await releasePromise,
+        workingBuilder.assemble(lock, spec, context)
+      ),
     });
-    const [one, other] = [openImages({ javascript }, { folder }), openImages({ javascript }, { folder })];
-    const first = one.open('tools');
-    await expect.poll(async () => (await one.get('tools'))?.state).toBe('building');
-    const later = [one.open('tools'), other.open('tools')];
+    const [firstStore, secondStore] = [
+      openImages({ javascript }, { folder }),
+      openImages({ javascript }, { folder }),
+    ];
+    const firstOpening = firstStore.open('tools');
+    await expect.poll(async () => (await firstStore.get('tools'))?.state).toBe('building');
+    const laterOpenings = [firstStore.open('tools'), secondStore.open('tools')];
     release();
-    const [firstImage, ...laterImages] = await Promise.all([first, ...later]);
+    const [firstImage, ...laterImages] = await Promise.all([firstOpening, ...laterOpenings]);
     expect(laterImages.map(({ id }) => id)).toEqual([firstImage!.id, firstImage!.id]);
     expect(workingBuilder.calls).toEqual(['assemble']);
   });

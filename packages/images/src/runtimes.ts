@@ -35,7 +35,7 @@ export class Runtimes {
   }
 
   /** True if a build that fails for the isolate is retried natively. */
-  get hasNative(): boolean {
+  get hasNativeBuilder(): boolean {
     return this.#builders.native !== undefined;
   }
 

@@ -21,13 +21,13 @@ describe('several processes', () => {
 
   it('that need the same image build it once', async () => {
     const path = createImageFolder();
-    const log = join(path, 'log');
-    const args = ['--conditions=@heddle/source', script, path, log];
+    const logPath = join(path, 'log');
+    const args = ['--conditions=@heddle/source', script, path, logPath];
     const outcomes = await Promise.all([1, 2, 3].map(() => run(process.execPath, args)));
     const ids = outcomes.map(({ stdout }) => stdout.trim());
     expect(new Set(ids).size).toBe(1);
     expect(ids[0]).toMatch(/^ready [0-9a-f]{64}$/);
-    expect(readFileSync(log, 'utf8')).toBe('resolve\n');
+    expect(readFileSync(logPath, 'utf8')).toBe('resolve\n');
   });
 
   it('take over a build when its process is dead, and not before', async () => {
@@ -121,16 +121,16 @@ describe('a garbage collection', () => {
       },
     });
     const store = openImages({ javascript }, { clock });
-    for (const [days, collected, made] of [
+    for (const [days, collectedCount, expectedMakeCount] of [
       [0, 0, 1],
       [30 - 1, 0, 1],
       [30 - 1, 0, 1],
       [30, 1, 2],
     ] as const) {
       clock.advance(days * DAY_MS);
-      expect(await store.collectGarbage()).toEqual({ images: 0, blobs: collected });
+      expect(await store.collectGarbage()).toEqual({ images: 0, blobs: collectedCount });
       await store.build(IMAGE_SPEC, { refresh: true });
-      expect(makeCount).toBe(made);
+      expect(makeCount).toBe(expectedMakeCount);
     }
   });
 

@@ -121,9 +121,9 @@ describe('a spec', () => {
 
   it('counts comments as lines, but not as entries', () => {
     expect(readNpmSpec('# one', '', 'ok', '-bad')).toMatchObject({ issues: [{ line: 4, value: '-bad' }] });
-    const many = Array.from({ length: 50 }, (_, index) => `p${index}`);
-    expect(readNpmSpec('# note', ...many)).toMatchObject({ ok: true });
-    expect(readNpmSpec('# note', ...many, 'over', 'more')).toMatchObject({
+    const fiftyEntries = Array.from({ length: 50 }, (_, index) => `p${index}`);
+    expect(readNpmSpec('# note', ...fiftyEntries)).toMatchObject({ ok: true });
+    expect(readNpmSpec('# note', ...fiftyEntries, 'over', 'more')).toMatchObject({
       issues: [{ line: 52, value: 'over' }],
     });
     expect(readNpmSpec('x'.repeat(201))).toMatchObject({
@@ -141,8 +141,8 @@ describe('a spec', () => {
 
   it('has the same hash in every spelling', () => {
     const hashOf = (...dependencies: string[]): string => {
-      const parsed = readPythonSpec(...dependencies);
-      return parsed.ok ? specHash(parsed.spec) : '';
+      const result = readPythonSpec(...dependencies);
+      return result.ok ? specHash(result.spec) : '';
     };
     expect(hashOf('Typing_Extensions>=4', 'Jinja2', '# x')).toBe(
       hashOf('jinja2', 'typing-extensions>=4', 'JINJA2'),

@@ -25,11 +25,11 @@ const MAX_ENTRIES: Readonly<Record<ListField, number>> = {
   cliTools: 10,
   systemPackages: 50,
 };
-const SHOWN_CHARS = 200;
+const MAX_SHOWN_CHARS = 200;
 
 function createIssue(field: SpecIssue['field'], line: number, value: unknown, reason: string): SpecIssue {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
-  return { field, line, value: text.slice(0, SHOWN_CHARS), reason };
+  return { field, line, value: text.slice(0, MAX_SHOWN_CHARS), reason };
 }
 
 /** The list that is read, the kind of its entries, and where to add its problems. */
@@ -47,14 +47,14 @@ function readLines(value: unknown, { field, issues }: ListContext): [line: numbe
     return [];
   }
   const lines: [number, string][] = [];
-  for (const [index, raw] of value.entries()) {
-    if (typeof raw !== 'string' || raw.length > MAX_LINE_CHARS) {
+  for (const [index, rawLine] of value.entries()) {
+    if (typeof rawLine !== 'string' || rawLine.length > MAX_LINE_CHARS) {
       issues.push(
-        createIssue(field, index + 1, raw, `it is not a string of at most ${MAX_LINE_CHARS} characters`),
+        createIssue(field, index + 1, rawLine, `it is not a string of at most ${MAX_LINE_CHARS} characters`),
       );
       continue;
     }
-    const entry = raw.trim();
+    const entry = rawLine.trim();
     if (entry !== '' && !entry.startsWith('#')) lines.push([index + 1, entry]);
   }
   return lines;

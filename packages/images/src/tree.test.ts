@@ -16,7 +16,7 @@ import { createFakeBuilder, createImageFolder, openImages } from '../../../test/
 const SPEC = { language: 'javascript', systemPackages: ['jq'] };
 
 /** A builder of root file systems with a program, a library and a link. */
-function rootBuilder(): ReturnType<typeof createFakeBuilder> {
+function createRootfsBuilder(): ReturnType<typeof createFakeBuilder> {
   return createFakeBuilder({
     runtime: 'native',
     async assemble(_lock, _spec, { workFolder }) {
@@ -84,9 +84,9 @@ const CHANGES: readonly [description: string, change: (root: string) => void][] 
 describe('the root of a native image in the store', () => {
   it.each(CHANGES)(
     'with %s is refused with an error that names rootfs, and rebuilt',
-    async (_what, change) => {
+    async (_description, change) => {
       const folder = createImageFolder();
-      const native = rootBuilder();
+      const native = createRootfsBuilder();
       const { id } = await openImages({ native }, { folder }).build(SPEC);
       const openStore = () => openImages({ native }, { folder });
       const { path } = (await openStore().open(id)).blobs['rootfs']!;
@@ -104,7 +104,7 @@ describe('the root of a native image in the store', () => {
   );
 
   it('that replaced a verified one is verified again by the same process', async () => {
-    const store = openImages({ native: rootBuilder() });
+    const store = openImages({ native: createRootfsBuilder() });
     const { id } = await store.build(SPEC);
     const { path } = (await store.open(id)).blobs['rootfs']!;
     renameSync(path, `${path}-before`);

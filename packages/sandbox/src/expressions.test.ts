@@ -11,7 +11,9 @@ const evaluate = (
   sandbox.evaluate({
     runId: 'expressions',
     mode,
-    expressions: expressions.map((item) => (typeof item === 'string' ? { code: item } : item)),
+    expressions: expressions.map((expression) =>
+      typeof expression === 'string' ? { code: expression } : expression,
+    ),
   });
 
 async function evaluateOne(code: string): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { failure, type JobErrorCode, type SandboxFailure } from './outcome.ts';
+import { createFailure, type JobErrorCode, type SandboxFailure } from './outcome.ts';
 import type { EndCode } from './protocol.ts';
 import { USER_FILE, userPosition, type UnitKind } from './protocol.ts';
 
@@ -28,7 +28,7 @@ interface SourcePosition {
 }
 
 /** Returns the stack frames of user code, with line numbers as the user counts them. */
-function userFrames(
+function formatUserFrames(
   stack: string,
   kind: UnitKind,
 ): { text: string; firstPosition: SourcePosition | undefined } {
@@ -81,15 +81,15 @@ function readGuestError(json: string): { code: JobErrorCode; fields: Record<stri
 }
 
 /** Returns the failure that a guest reports for its own code, and the index of the expression that failed. */
-export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFailure; index: number } {
+export function readGuestFailure(json: string, kind: UnitKind): { failure: SandboxFailure; index: number } {
   const error = readGuestError(json);
   if (error === undefined) {
-    return { failure: failure('SANDBOX_PROTOCOL', 'The guest sent a malformed error.'), index: -1 };
+    return { failure: createFailure('SANDBOX_PROTOCOL', 'The guest sent a malformed error.'), index: -1 };
   }
   const { code, fields } = error;
   const name = stringField(fields, 'name') || 'Error';
   const message = stringField(fields, 'message');
-  const { text, firstPosition } = userFrames(stringField(fields, 'stack'), kind);
+  const { text, firstPosition } = formatUserFrames(stringField(fields, 'stack'), kind);
   const line = integerField(fields, 'line') ?? firstPosition?.line;
   const column = integerField(fields, 'column') ?? firstPosition?.column;
   return {
@@ -108,5 +108,5 @@ export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFa
 
 /** Returns the failure for a job that its process ended. */
 export function endFailure(code: EndCode, text: string): SandboxFailure {
-  return failure(CODE_BY_END[code] ?? 'SANDBOX_PROTOCOL', text);
+  return createFailure(CODE_BY_END[code] ?? 'SANDBOX_PROTOCOL', text);
 }

@@ -9,7 +9,7 @@ import type { HostResponse, HostCall } from './protocol.ts';
 /** Maximum timeout of a request, in milliseconds. */
 const MAX_TIMEOUT_MS = 3_600_000;
 
-type Send = (request: EgressRequest, context: FetchContext) => Promise<EgressResponse>;
+type SendRequest = (request: EgressRequest, context: FetchContext) => Promise<EgressResponse>;
 
 const isPair = (value: unknown): value is [string, string] =>
   Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && typeof value[1] === 'string';
@@ -45,7 +45,7 @@ function errorResponse(code: string, message: string): HostResponse {
 }
 
 /** Answers one host call of a guest. Errors become text, because no host object may enter the guest. */
-export async function handleCall(job: Job, call: HostCall, send: Send): Promise<HostResponse> {
+export async function handleCall(job: Job, call: HostCall, send: SendRequest): Promise<HostResponse> {
   // A small guest object can expand to huge JSON, and parsing that would block the host.
   if (call.head.length > MAX_HEAD_CHARS)
     return errorResponse(

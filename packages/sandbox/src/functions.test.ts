@@ -183,7 +183,7 @@ describe('errors of user code', () => {
     ['a cycle', 'const a = {}; a.a = a; return a'],
     ['a BigInt', 'return { n: 10n }'],
     ['a throwing toJSON', 'return { toJSON() { throw new Error("no") } }'],
-  ])('are RESULT_NOT_SERIALIZABLE for %s', async (_what, code) => {
+  ])('are RESULT_NOT_SERIALIZABLE for %s', async (_description, code) => {
     expect(await errorOf(code)).toMatchObject({ code: 'RESULT_NOT_SERIALIZABLE', retryable: false });
   });
 

@@ -56,10 +56,10 @@ describe('the memory snapshot of a host', { timeout: 120_000 }, () => {
       expect(snapshot.path).toBe(join(folder, String(readdirSync(folder)[0])));
     }
     const resultsOfHosts = [await runTwice(), await runTwice(folders[0]), await runTwice(folders[1])];
-    expect(new Set(resultsOfHosts.map(([first]) => first?.[0])).size).toBe(3);
-    for (const [first = [], second = []] of resultsOfHosts) {
-      expect([first[0], first[4]]).toEqual([second[0], 3]);
-      for (const index of [1, 2, 3]) expect(first[index]).not.toBe(second[index]);
+    expect(new Set(resultsOfHosts.map(([firstResults]) => firstResults?.[0])).size).toBe(3);
+    for (const [firstResults = [], secondResults = []] of resultsOfHosts) {
+      expect([firstResults[0], firstResults[4]]).toEqual([secondResults[0], 3]);
+      for (const index of [1, 2, 3]) expect(firstResults[index]).not.toBe(secondResults[index]);
     }
   });
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { poolKeyOf } from './pool/job.ts';
 import type { PoolWorker } from './pool/pool-worker.ts';
 import { Starter, type StarterOptions } from './pool/starter.ts';
-import { PYTHON_STAMP, pythonMemoryProgram } from './programs.ts';
+import { PYTHON_STAMP, pythonSnapshotProgram } from './programs.ts';
 
 /** Delay after the first Python process, so that a program that runs one job and exits makes no snapshot. */
 const DELAY_MS = 10_000;
@@ -33,14 +33,14 @@ export class HostSnapshot {
   #file: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  #making: { readonly ended: Promise<void>; readonly stop: () => void } | undefined;
+  #snapshotProcess: { readonly completion: Promise<void>; readonly stop: () => void } | undefined;
 
   constructor(options: HostSnapshotOptions) {
     this.#options = options;
     this.#starter = new Starter({
       ...options,
       startTimeoutMs: MAKE_TIMEOUT_MS,
-      programOf: pythonMemoryProgram,
+      programOf: pythonSnapshotProgram,
     });
   }
 
@@ -64,23 +64,23 @@ export class HostSnapshot {
    */
   async make(): Promise<void> {
     let memory: Uint8Array | undefined;
-    const ended = Promise.withResolvers<void>();
+    const completion = Promise.withResolvers<void>();
     const fail = (reason: string): void =>
-      ended.reject(new Error(`The memory snapshot of Python was not made: ${reason}.`));
+      completion.reject(new Error(`The memory snapshot of Python was not made: ${reason}.`));
     const worker = this.#starter.start(WORKER_KEY, {
       onReady: (readyWorker: PoolWorker) => {
         memory = readyWorker.snapshot;
         readyWorker.kill('finished');
       },
-      onExit: (_worker, reason) => (memory === undefined ? fail(reason) : ended.resolve()),
-      onMalformed: (malformedWorker: PoolWorker) => malformedWorker.kill('invalid_message'),
+      onExit: (_worker, reason) => (memory === undefined ? fail(reason) : completion.resolve()),
+      onMalformedMessage: (malformedWorker: PoolWorker) => malformedWorker.kill('invalid_message'),
       // This process gets no jobs.
       onDone: () => undefined,
       onCall: () => undefined,
       onUnresponsive: () => undefined,
     });
-    this.#making = { ended: ended.promise, stop: () => worker.kill('closed') };
-    await ended.promise;
+    this.#snapshotProcess = { completion: completion.promise, stop: () => worker.kill('closed') };
+    await completion.promise;
     if (memory !== undefined && this.#file !== undefined) await this.#save(memory, this.#file);
   }
 
@@ -88,8 +88,8 @@ export class HostSnapshot {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    this.#making?.stop();
-    await this.#making?.ended.catch(() => undefined);
+    this.#snapshotProcess?.stop();
+    await this.#snapshotProcess?.completion.catch(() => undefined);
   }
 
   async #makeInBackground(): Promise<void> {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { flatten, readReport } from './image-protocol.ts';
+import { flattenReport, readReport } from './image-protocol.ts';
 
 it.each([
   { t: 'made', data: new Uint8Array([1, 2, 3]), why: '' },
   { t: 'failed', modules: [{ module: 'a', stack: 'b\nc' }] },
 ])('a report is flattened and restored unchanged: %j', (report) => {
-  const flat = flatten(report);
+  const flat = flattenReport(report);
   expect(Object.values(flat).every((value) => typeof value === 'string' || value instanceof Uint8Array)).toBe(
     true,
   );
@@ -18,6 +18,6 @@ it.each<[string, unknown]>([
   ['invalid JSON', { json: '{', field: '', bytes: new Uint8Array() }],
   ['JSON that is not an object', { json: '1', field: '', bytes: new Uint8Array() }],
   ['no bytes', { json: '{}', field: 'data', bytes: 'x' }],
-])('%s is not a report', (_what, message) => {
+])('%s is not a report', (_description, message) => {
   expect(readReport(message)).toBeUndefined();
 });

@@ -11,7 +11,7 @@ interface FlatReport {
 const MAX_CHARS = 16 * 2 ** 20;
 
 /** Returns a report as a flat message. At most one of its fields may hold bytes. */
-export function flatten(report: object): FlatReport {
+export function flattenReport(report: object): FlatReport {
   const [field = '', bytes = new Uint8Array()] =
     Object.entries(report).find(([, value]) => value instanceof Uint8Array) ?? [];
   const otherFields = Object.fromEntries(Object.entries(report).filter(([name]) => name !== field));

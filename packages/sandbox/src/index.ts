@@ -5,7 +5,7 @@ export { createSandbox, type Sandbox, type SandboxStats } from './sandbox.ts';
 export type { FetchContext, SandboxOptions } from './options.ts';
 export type { ImageBlob, ImageFeatures, ImageSource, LoadedImage } from './image.ts';
 export type { ExpressionJob, FunctionJob } from './job.ts';
-export { DEFAULT_LIMITS, EXPRESSION_MS, type JobLimits } from './limits.ts';
+export { DEFAULT_LIMITS, EXPRESSION_LIMIT_MS, type JobLimits } from './limits.ts';
 export type {
   ExpressionOutcome,
   FunctionOutcome,

@@ -61,7 +61,7 @@ describe('the result of a job', () => {
     ],
     ['an error over its limit', 'GUEST_ERROR', `{"phase":"run","message":"${'x'.repeat(200_000)}"}`, ''],
     ['a violation of the protocol', 'PROTOCOL', 'x', ''],
-  ] as const)('is refused with SANDBOX_PROTOCOL for %s', (_what, code, text, stdout) => {
+  ] as const)('is refused with SANDBOX_PROTOCOL for %s', (_description, code, text, stdout) => {
     expect(readResult(code, text, stdout)).toBe('SANDBOX_PROTOCOL');
   });
 

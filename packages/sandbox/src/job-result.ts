@@ -1,8 +1,8 @@
-import { endFailure, guestFailure, readObject } from './failure.ts';
-import { failure, type SandboxFailure, type JobUsage } from './outcome.ts';
+import { endFailure, readGuestFailure, readObject } from './failure.ts';
+import { createFailure, type SandboxFailure, type JobUsage } from './outcome.ts';
 import type { RawOutcome, Job } from './pool/job.ts';
 import type { ChildMessage } from './protocol.ts';
-import { exceededComplexityLimit } from './json-complexity.ts';
+import { findExceededComplexityLimit } from './json-complexity.ts';
 
 type DoneMessage = Extract<ChildMessage, { t: 'done' }>;
 
@@ -71,22 +71,25 @@ export function readJobResult<T>(
 ): JobResult<T> {
   if ('failure' in outcome) return { ok: false, error: outcome.failure, index: -1, usage: NO_USAGE };
   const { code, text, stdout, cpuMs, wallMs } = outcome.done;
-  const malformedResult = failure('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed result.');
+  const malformedResultFailure = createFailure(
+    'SANDBOX_PROTOCOL',
+    'The sandbox process sent a malformed result.',
+  );
   if (!isWithinLimits(outcome.done, job))
-    return { ok: false, error: malformedResult, index: -1, usage: NO_USAGE };
+    return { ok: false, error: malformedResultFailure, index: -1, usage: NO_USAGE };
   const usage = { stdout, cpuMs, wallMs };
   if (code === 'GUEST_ERROR') {
-    const { failure: error, index } = guestFailure(text, job.kind);
+    const { failure: error, index } = readGuestFailure(text, job.kind);
     return { ok: false, error, index, usage };
   }
   if (code !== 'OK') return { ok: false, error: endFailure(code, text), index: -1, usage };
-  const exceededLimit = exceededComplexityLimit(text);
+  const exceededLimit = findExceededComplexityLimit(text);
   if (exceededLimit !== undefined) {
-    const error = failure('RESULT_TOO_LARGE', `The result has ${exceededLimit}.`);
+    const error = createFailure('RESULT_TOO_LARGE', `The result has ${exceededLimit}.`);
     return { ok: false, error, index: -1, usage };
   }
   const value = read(text);
   return value === undefined
-    ? { ok: false, error: malformedResult, index: -1, usage }
+    ? { ok: false, error: malformedResultFailure, index: -1, usage }
     : { ok: true, value, usage };
 }

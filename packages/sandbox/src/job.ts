@@ -1,6 +1,6 @@
 import { SandboxError } from './error.ts';
 import type { JobLimits } from './limits.ts';
-import { failure, type SandboxFailure } from './outcome.ts';
+import { createFailure, type SandboxFailure } from './outcome.ts';
 
 interface JobBase {
   /** Jobs of one run share an isolate (if `share` is `run`) until `release(runId)`. */
@@ -52,7 +52,7 @@ function pushValues(
   areParameters: boolean,
 ): number {
   const names = values === undefined ? [] : Object.keys(values);
-  let chars = 0;
+  let charCount = 0;
   args.push(names.length);
   for (const name of names) {
     const text = values?.[name];
@@ -61,9 +61,9 @@ function pushValues(
     if (areParameters && !IDENTIFIER.test(name))
       throw new SandboxError('INVALID_JOB', `"${name}" is not an identifier and cannot name a value.`);
     args.push(name, text);
-    chars += text.length;
+    charCount += text.length;
   }
-  return chars;
+  return charCount;
 }
 
 /**
@@ -87,12 +87,12 @@ export function toFlatArguments(
     inputChars += pushValues(args, unit.values, true);
   }
   if (codeChars > limits.codeChars)
-    return failure(
+    return createFailure(
       'INPUT_TOO_LARGE',
       `The code has ${codeChars} characters; ${limits.codeChars} are allowed.`,
     );
   if (inputChars > limits.inputChars)
-    return failure(
+    return createFailure(
       'INPUT_TOO_LARGE',
       `The inputs have ${inputChars} characters as JSON; ${limits.inputChars} are allowed.`,
     );

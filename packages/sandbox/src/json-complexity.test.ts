@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exceededComplexityLimit } from './json-complexity.ts';
+import { findExceededComplexityLimit } from './json-complexity.ts';
 
 const nestedLists = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 const TOO_MANY_LEVELS = 'more than 9 levels';
@@ -15,7 +15,7 @@ describe('the check of levels and containers in JSON', () => {
     ['brackets in strings', JSON.stringify({ '[[[[[[[[[[[[': '{{{{{{{{{{{{"[[[[[[[[\\"' }), undefined],
     ['brackets after a string that ends in a backslash', `["\\\\",${nestedLists(9)}]`, TOO_MANY_LEVELS],
     ['an unterminated string', `["${'['.repeat(99)}`, undefined],
-  ])('handles %s', (_what, json, excess) => {
-    expect(exceededComplexityLimit(json, { levels: 9, containers: 50 })).toBe(excess);
+  ])('handles %s', (_description, json, excess) => {
+    expect(findExceededComplexityLimit(json, { levels: 9, containers: 50 })).toBe(excess);
   });
 });

@@ -21,19 +21,19 @@ function endOfString(json: string, start: number): number {
  * Returns which limit JSON exceeds, such as 'more than 10000 levels', or undefined if none. Parsing JSON that is too
  * complex would block the host, even if the string is short.
  */
-export function exceededComplexityLimit(
+export function findExceededComplexityLimit(
   json: string,
-  max = { levels: MAX_LEVELS, containers: MAX_CONTAINERS },
+  limits = { levels: MAX_LEVELS, containers: MAX_CONTAINERS },
 ): string | undefined {
-  if (json.length <= Math.min(max.levels, max.containers)) return undefined;
-  let [depth, containers] = [0, 0];
+  if (json.length <= Math.min(limits.levels, limits.containers)) return undefined;
+  let [depth, containerCount] = [0, 0];
   for (let index = 0; index < json.length; index++) {
     const code = json.charCodeAt(index);
     if (code === QUOTE) index = endOfString(json, index);
     else if (CLOSING_BRACKETS.has(code)) depth--;
     else if (OPENING_BRACKETS.has(code)) {
-      if (++depth > max.levels) return `more than ${max.levels} levels`;
-      if (++containers > max.containers) return `more than ${max.containers} lists and objects`;
+      if (++depth > limits.levels) return `more than ${limits.levels} levels`;
+      if (++containerCount > limits.containers) return `more than ${limits.containers} lists and objects`;
     }
   }
   return undefined;

@@ -52,11 +52,14 @@ export const DEFAULT_LIMITS: JobLimits = {
 export const PYTHON_LIMITS = { cpuMs: 30_000, memoryMiB: 256 } as const satisfies Partial<JobLimits>;
 
 /** Time limit of expressions (conditions of blocks and loops), in milliseconds. */
-export const EXPRESSION_MS = 5_000;
+export const EXPRESSION_LIMIT_MS = 5_000;
 
 /** Returns the default limits of expressions if `base` are the limits of functions. */
 export function expressionLimits(base: JobLimits): Partial<JobLimits> {
-  return { cpuMs: Math.min(base.cpuMs, EXPRESSION_MS), wallMs: Math.min(base.wallMs, EXPRESSION_MS) };
+  return {
+    cpuMs: Math.min(base.cpuMs, EXPRESSION_LIMIT_MS),
+    wallMs: Math.min(base.wallMs, EXPRESSION_LIMIT_MS),
+  };
 }
 
 const RANGES: Partial<Record<keyof JobLimits, readonly [number, number]>> = {

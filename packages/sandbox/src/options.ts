@@ -19,10 +19,10 @@ interface RecycleLimits {
   readonly rssMiB?: number;
 }
 
-const SHARES = ['run', 'tenant', 'none'] as const;
+const SHARE_MODES = ['run', 'tenant', 'none'] as const;
 
 /** The jobs that share an isolate: those of a run, of a tenant, or none. */
-export type Share = (typeof SHARES)[number];
+export type ShareMode = (typeof SHARE_MODES)[number];
 
 export interface SandboxOptions {
   /** Maximum number of child processes; default: the number of processors. */
@@ -30,7 +30,7 @@ export interface SandboxOptions {
   /** Idle processes to keep; default 0. None is started before the first job. */
   readonly minProcesses?: number;
   /** The jobs that share an isolate, each in its own context: those of a run (default), of a tenant, or none. */
-  readonly share?: Share;
+  readonly share?: ShareMode;
   /** The isolation level to use, and the minimum level that jobs require. */
   readonly isolation?: IsolationOptions;
   readonly limits?: Partial<JobLimits>;
@@ -101,9 +101,9 @@ const DEFAULTS = {
 const JOB_LIMITS_PER_PROCESS = { maxJobsPerProcess: 64, maxRunnableJobs: 4 };
 
 /** A process that reaches one of these limits is replaced. */
-const RECYCLE = { jobs: 20_000, ageMs: 600_000, rssMiB: 512 };
+const RECYCLE_LIMITS = { jobs: 20_000, ageMs: 600_000, rssMiB: 512 };
 
-const MINIMUM: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1, startTimeoutMs: 1 };
+const MIN_VALUES: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1, startTimeoutMs: 1 };
 
 /**
  * Returns the options of the pool, with defaults. `paths`: the names of options in error messages, if they differ, such
@@ -111,28 +111,28 @@ const MINIMUM: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1, 
  * @throws SandboxError INVALID_OPTION.
  */
 export function resolveOptions(options: SandboxOptions, paths: Readonly<Record<string, string>> = {}) {
-  const numbers = { maxProcesses: availableParallelism(), ...DEFAULTS };
-  for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) {
+  const numericOptions = { maxProcesses: availableParallelism(), ...DEFAULTS };
+  for (const name of Object.keys(numericOptions) as (keyof typeof numericOptions)[]) {
     const value = options[name];
     if (value === undefined) continue;
-    const min = MINIMUM[name] ?? 0;
+    const min = MIN_VALUES[name] ?? 0;
     if (!Number.isInteger(value) || value < min) {
       throw new SandboxError(
         'INVALID_OPTION',
         `The sandbox option ${paths[name] ?? name} is ${String(value)}; it must be a whole number of at least ${min}.`,
       );
     }
-    numbers[name] = value;
+    numericOptions[name] = value;
   }
-  if (options.share !== undefined && !SHARES.includes(options.share))
+  if (options.share !== undefined && !SHARE_MODES.includes(options.share))
     throw new SandboxError(
       'INVALID_OPTION',
-      `The sandbox option share is ${String(options.share)}; it must be one of: ${SHARES.join(', ')}.`,
+      `The sandbox option share is ${String(options.share)}; it must be one of: ${SHARE_MODES.join(', ')}.`,
     );
   return {
-    ...numbers,
+    ...numericOptions,
     ...JOB_LIMITS_PER_PROCESS,
-    recycle: { ...RECYCLE, ...options.recycle },
+    recycle: { ...RECYCLE_LIMITS, ...options.recycle },
     execPath: options.execPath ?? process.execPath,
   };
 }

@@ -55,13 +55,13 @@ export type ExpressionOutcome =
   /** `index` of the failed expression; -1 if the failure belongs to none. */
   | ({ readonly ok: false; readonly index: number; readonly error: SandboxFailure } & JobUsage);
 
-const RETRYABLE: ReadonlySet<JobErrorCode> = new Set([
+const RETRYABLE_CODES: ReadonlySet<JobErrorCode> = new Set([
   'SANDBOX_CRASHED',
   'SANDBOX_BUSY',
   'SANDBOX_UNAVAILABLE',
 ]);
 
 /** Returns a failure that the host detected, as opposed to one that the guest reported. */
-export function failure(code: JobErrorCode, message: string): SandboxFailure {
-  return { code, name: 'SandboxError', message, retryable: RETRYABLE.has(code) };
+export function createFailure(code: JobErrorCode, message: string): SandboxFailure {
+  return { code, name: 'SandboxError', message, retryable: RETRYABLE_CODES.has(code) };
 }

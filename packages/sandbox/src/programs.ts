@@ -74,29 +74,29 @@ export function pythonProgram(image?: LoadedImage, hostSnapshot?: string): Progr
   const siteArchive = image?.blobs['site.zip']?.path;
   const snapshot = image?.blobs['memory.snap']?.path ?? hostSnapshot;
   // Tells the program which files it gets: packages (`site`), a snapshot (`own`), both (`memory`), or none.
-  const task =
+  const taskArgs =
     snapshot === undefined
       ? siteArchive === undefined
         ? []
         : ['site']
       : [siteArchive === undefined ? 'own' : 'memory'];
   return createPythonProgram(
-    task,
+    taskArgs,
     [siteArchive, snapshot].filter((file) => file !== undefined),
   );
 }
 
 /** Returns the program that makes a memory snapshot. */
-export function pythonMemoryProgram(): Program {
+export function pythonSnapshotProgram(): Program {
   return createPythonProgram(['make'], []);
 }
 
-function createPythonProgram(task: readonly string[], files: readonly string[]): Program {
+function createPythonProgram(taskArgs: readonly string[], files: readonly string[]): Program {
   const addon = addonPath();
   const folder = existsSync(PYTHON_FILES) ? realpathSync(PYTHON_FILES) : PYTHON_FILES;
   return {
     file: PYTHON_CHILD_FILE,
-    args: [addon, folder, ...task],
+    args: [addon, folder, ...taskArgs],
     readablePaths: [addon, folder],
     files,
     flags: ['--no-node-snapshot', `--wasm-max-mem-pages=${PYTHON_PAGES}`, '--max-old-space-size=256'],

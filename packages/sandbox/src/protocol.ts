@@ -6,7 +6,7 @@ export type UnitKind = 'function' | 'expression' | 'python' | 'shell';
 /** Beginning of the compiled text of an expression, on the same line as the user's first line. */
 export const EXPRESSION_START = 'return (';
 
-/** Lines of the compiled text before the user's first line. */
+/** Number of lines of the compiled text before the user's first line. */
 const PREFIX_LINES = 2;
 
 /** Converts a position in the compiled text to one in the user's code. Lines and columns start at 1. */

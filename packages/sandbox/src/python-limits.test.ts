@@ -6,13 +6,13 @@ import { createSandbox, type FunctionJob, type FunctionOutcome, type Sandbox } f
 const sandboxes: Sandbox[] = [];
 afterAll(() => Promise.all(sandboxes.map((sandbox) => sandbox.close())));
 
-function sandboxOf(options: Parameters<typeof createSandbox>[0] = {}): Sandbox {
+function createTestSandbox(options: Parameters<typeof createSandbox>[0] = {}): Sandbox {
   const sandbox = createSandbox({ python: { maxProcesses: 1 }, ...options });
   sandboxes.push(sandbox);
   return sandbox;
 }
 
-const sharedSandbox = sandboxOf();
+const sharedSandbox = createTestSandbox();
 const run = (
   code: string,
   fields: Partial<FunctionJob> = {},
@@ -47,7 +47,7 @@ describe('limits of Python', () => {
 
   it.each(sample(BUSY_CODE, 2, 'ways to use the processor in Python'))(
     'end %s with TIMEOUT_CPU',
-    async (_what, code) => {
+    async (_description, code) => {
       expect(await run(code, { limits: { cpuMs: 300 } })).toMatchObject({
         ok: false,
         error: { code: 'TIMEOUT_CPU', retryable: false },
@@ -66,13 +66,16 @@ describe('limits of Python', () => {
     ['awaiting a future without a result', 'import asyncio\nawait asyncio.Future()'],
   ];
 
-  it.each(sample(IDLE_CODE, 1, 'ways to wait in Python'))('end %s with TIMEOUT_WALL', async (_what, code) => {
-    expect(await run(code, { limits: { wallMs: 200 } })).toMatchObject({
-      ok: false,
-      error: { code: 'TIMEOUT_WALL' },
-    });
-    expect(await valueOf('return 1')).toBe(1);
-  });
+  it.each(sample(IDLE_CODE, 1, 'ways to wait in Python'))(
+    'end %s with TIMEOUT_WALL',
+    async (_description, code) => {
+      expect(await run(code, { limits: { wallMs: 200 } })).toMatchObject({
+        ok: false,
+        error: { code: 'TIMEOUT_WALL' },
+      });
+      expect(await valueOf('return 1')).toBe(1);
+    },
+  );
 
   it('do not count sleep as CPU time', async () => {
     const outcome = await run('import time\ntime.sleep(0.3)\nreturn 1', { limits: { cpuMs: 250 } });
@@ -112,7 +115,7 @@ describe('limits of Python', () => {
     ['abort', 'import ctypes\nctypes.pythonapi.abort()'],
     ['an invalid memory access', 'import ctypes\nctypes.string_at(0x7fffffff, 10)'],
     ['exit', 'import os\nos._exit(0)'],
-  ])('cover a crash of the interpreter (%s): the next job gets a new one', async (_what, code) => {
+  ])('cover a crash of the interpreter (%s): the next job gets a new one', async (_description, code) => {
     expect(await run(code)).toMatchObject({ ok: false });
     expect(await valueOf('return 1')).toBe(1);
   });
@@ -127,8 +130,8 @@ describe('a job that is cancelled', () => {
 
   it.each(sample(CANCELLED_CODE, 1, 'states in which Python is cancelled'))(
     'ends immediately %s',
-    async (_what, code) => {
-      const sandbox = sandboxOf();
+    async (_description, code) => {
+      const sandbox = createTestSandbox();
       await valueOf('return 1', {}, sandbox);
       const controller = new AbortController();
       const outcome = run(code, { signal: controller.signal }, sandbox);
@@ -139,18 +142,18 @@ describe('a job that is cancelled', () => {
   );
 });
 
-const READ_RANDOM_VALUES = `
+const READ_RANDOM_VALUES_CODE = `
 import random, secrets, uuid, tempfile
 return [random.random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(4).hex(), random.SystemRandom().random()]`;
 
 describe('interpreters', () => {
   it('start from one snapshot with their own random state', async () => {
-    const sandbox = sandboxOf({ share: 'none' });
+    const sandbox = createTestSandbox({ share: 'none' });
     const results = [
-      await valueOf(READ_RANDOM_VALUES, {}, sandbox),
-      await valueOf(READ_RANDOM_VALUES, {}, sandbox),
+      await valueOf(READ_RANDOM_VALUES_CODE, {}, sandbox),
+      await valueOf(READ_RANDOM_VALUES_CODE, {}, sandbox),
     ] as string[][];
-    for (const [index, first] of results[0]!.entries()) expect(results[1]![index]).not.toBe(first);
+    for (const [index, value] of results[0]!.entries()) expect(results[1]![index]).not.toBe(value);
   });
 
   it('provide any number of random values, all different', async () => {
@@ -159,12 +162,12 @@ describe('interpreters', () => {
   });
 
   it('belong to one run: the state of a block is not visible to another run', async () => {
-    const leaveState =
+    const leaveStateCode =
       'import sys, json\njson.left = 1\nsys.left = 1\nopen("/tmp/left", "w").write("x")\nreturn 1';
-    const readState =
+    const readStateCode =
       'import sys, json\nreturn [hasattr(json, "left"), hasattr(sys, "left"), os.path.exists("/tmp/left")]';
-    await valueOf(leaveState, { runId: 'one' });
-    expect(await valueOf(readState, { runId: 'two' })).toEqual([false, false, false]);
+    await valueOf(leaveStateCode, { runId: 'one' });
+    expect(await valueOf(readStateCode, { runId: 'two' })).toEqual([false, false, false]);
   });
 
   it('give blocks of a run fresh names, files, streams, environment and built-ins', async () => {
@@ -204,14 +207,14 @@ return ["left" in globals(), len([]), os.environ.get("LEFT"), os.getcwd(), os.li
   });
 
   it('are not reused if a block left tasks running', async () => {
-    const leaveTask = `
+    const leaveTaskCode = `
 import asyncio
 async def later():
     await asyncio.sleep(0.01)
     print("from an earlier block")
 asyncio.ensure_future(later())
 return 1`;
-    expect(await valueOf(leaveTask, { runId: 'four' })).toBe(1);
+    expect(await valueOf(leaveTaskCode, { runId: 'four' })).toBe(1);
     const laterOutcome = await run('import asyncio\nawait asyncio.sleep(0.05)\nreturn 2', { runId: 'four' });
     expect(laterOutcome).toMatchObject({ ok: true, json: '2', stdout: '' });
   });
@@ -238,7 +241,7 @@ return [hasattr(js, "process"), hasattr(js, "require"), hasattr(js, "read"), os.
 
 describe('the Python pool', () => {
   it('has a process ready after warm()', async () => {
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     await sandbox.warm({ language: 'python' });
     await expect.poll(() => sandbox.stats().languages.python.processes).toBe(1);
     expect(sandbox.stats().languages.javascript.processes).toBe(0);
@@ -247,19 +250,19 @@ describe('the Python pool', () => {
   });
 
   it('serves tenants in their own processes, in turn', async () => {
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     const order: string[] = [];
-    const send = (tenant: string, runId: string): Promise<void> =>
+    const runJob = (tenant: string, runId: string): Promise<void> =>
       run('return 1', { tenant, runId }, sandbox).then((outcome) => {
         if (outcome.ok) order.push(tenant);
       });
-    await Promise.all([send('a', 'a1'), send('a', 'a2'), send('b', 'b1')]);
+    await Promise.all([runJob('a', 'a1'), runJob('a', 'a2'), runJob('b', 'b1')]);
     expect(order.toSorted()).toEqual(['a', 'a', 'b']);
     expect(sandbox.stats().languages.python.processes).toBe(1);
   });
 
   it('refuses only a tenant with too many waiting jobs', async () => {
-    const sandbox = sandboxOf({ maxQueuedPerTenant: 1 });
+    const sandbox = createTestSandbox({ maxQueuedPerTenant: 1 });
     const sleepingCode = 'import time\ntime.sleep(0.2)\nreturn 1';
     await valueOf('return 1', {}, sandbox);
     const outcomes = [1, 2, 3, 4].map((n) => run(sleepingCode, { runId: `r${n}` }, sandbox));

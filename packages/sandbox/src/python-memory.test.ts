@@ -11,7 +11,7 @@ const run = (code: string, fields: Partial<FunctionJob> = {}): Promise<FunctionO
 const withMemory = (memoryMiB: number): Partial<FunctionJob> => ({ limits: { memoryMiB } });
 
 /** Code that allocates until memory runs out, and returns the amount in MiB. */
-const FILL_MEMORY = `
+const FILL_MEMORY_CODE = `
 held = []
 try:
   while True: held.append(bytes(1024 * 1024))
@@ -23,8 +23,8 @@ describe('memoryMiB of Python', () => {
   it("limits the interpreter's growth, for each job", async () => {
     const amounts: number[] = [];
     for (const memoryMiB of [64, 128, 256, 64])
-      amounts.push(valueIn(await run(FILL_MEMORY, withMemory(memoryMiB))) as number);
-    expect(amounts).toSatisfy(([small, middle, large, again]: [number, number, number, number]) => {
+      amounts.push(valueIn(await run(FILL_MEMORY_CODE, withMemory(memoryMiB))) as number);
+    expect(amounts).toSatisfy(([small, middle, large, smallAgain]: [number, number, number, number]) => {
       const [firstGrowth, secondGrowth] = [middle - small, large - middle];
       return (
         small > 16 &&
@@ -33,7 +33,7 @@ describe('memoryMiB of Python', () => {
         firstGrowth <= 80 &&
         secondGrowth > 112 &&
         secondGrowth <= 144 &&
-        again === small
+        smallAgain === small
       );
     });
   });
@@ -68,7 +68,7 @@ describe('memoryMiB of Python', () => {
       "that other code in the interpreter's isolate allocates",
       'import js\njs.eval("new WebAssembly.Memory({ initial: 2048 })")',
     ],
-  ])('limits the memory %s', async (_what, code) => {
+  ])('limits the memory %s', async (_description, code) => {
     const outcome = await run(code, withMemory(64));
     expect(outcome).toMatchObject({ ok: false });
     expect(valueIn(await run('return 1'))).toBe(1);

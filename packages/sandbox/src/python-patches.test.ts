@@ -27,9 +27,9 @@ describe('the patches of Pyodide', () => {
   });
 
   it.each(cases)('fail the build if %s does not match exactly once: %s', (file, reason, { from }) => {
-    const unpatched = PATCHES[file]!.map((change) => change.from).join('\n');
-    expect(patch(file, unpatched)).not.toBe(unpatched);
-    expect(() => patch(file, unpatched.replace(from, ''))).toThrow(reason);
-    expect(() => patch(file, unpatched + from)).toThrow('has 2 matches');
+    const unpatchedText = PATCHES[file]!.map((change) => change.from).join('\n');
+    expect(patch(file, unpatchedText)).not.toBe(unpatchedText);
+    expect(() => patch(file, unpatchedText.replace(from, ''))).toThrow(reason);
+    expect(() => patch(file, unpatchedText + from)).toThrow('has 2 matches');
   });
 });

@@ -64,10 +64,10 @@ return ${expression}`;
     ['{(1, 2): 3}', 'tuple'],
     ['(n for n in [1])', 'generator'],
     ['dict', 'type'],
-  ])('do not include %s', async (expression, words) => {
+  ])('do not include %s', async (expression, expectedText) => {
     expect(await errorOf(`return ${expression}`)).toMatchObject({
       code: 'RESULT_NOT_SERIALIZABLE',
-      message: expect.stringContaining(words) as string,
+      message: expect.stringContaining(expectedText) as string,
       retryable: false,
     });
   });

@@ -31,7 +31,7 @@ describe('a function in Python', () => {
   });
 
   it('runs as a module: definitions see each other, with a return and without', async () => {
-    const code = (end: string): string => `
+    const createCode = (end: string): string => `
 import math
 from dataclasses import dataclass
 count: int = 0
@@ -50,8 +50,16 @@ last = [(n := i) for i in range(3)]
 up()
 ${end}`;
     const result = '[count, up(), n, math.floor(1.5), P(1).x, __name__, "count" in globals()]';
-    expect(await valueOf(code(`return ${result}`))).toEqual([1, 120, 2, 1, 1, '__main__', true]);
-    expect(await valueOf(code(`__block_result__ = ${result}`))).toEqual([1, 120, 2, 1, 1, '__main__', true]);
+    expect(await valueOf(createCode(`return ${result}`))).toEqual([1, 120, 2, 1, 1, '__main__', true]);
+    expect(await valueOf(createCode(`__block_result__ = ${result}`))).toEqual([
+      1,
+      120,
+      2,
+      1,
+      1,
+      '__main__',
+      true,
+    ]);
   });
 
   it('may await at the top level, with a return and without', async () => {
@@ -111,7 +119,7 @@ return [asyncio.run(main()), asyncio.get_event_loop().run_until_complete(main())
     ).toEqual([2, "it's", { q: 5 }, 'v', "it's", [1], '/']);
   });
 
-  it('treats values with quotes, string ends and code as data', async () => {
+  it('treats values with quotes, string delimiters and code as data', async () => {
     const text = `''' """ \\ {x} \u2028 \ud83d\ude00 \u0000 ''' + __import__("os").name`;
     expect(await valueOf('return v', { values: { v: JSON.stringify(text) } })).toBe(text);
   });
@@ -250,7 +258,7 @@ describe('errors of Python', () => {
     ['recursion', 'def f(): return f()\nf()', 'RecursionError'],
     ['an error without text', 'class E(Exception):\n  def __str__(self): raise ValueError\nraise E()', 'E'],
     ['an interrupt', 'raise KeyboardInterrupt()', 'KeyboardInterrupt'],
-  ])('are reported for %s', async (_what, code, name) => {
+  ])('are reported for %s', async (_description, code, name) => {
     expect(await errorOf(code)).toMatchObject({ code: 'USER_ERROR', name });
     expect(await valueOf('return 1')).toBe(1);
   });

@@ -6,8 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox } from './index.ts';
 
 const packageFolder = fileURLToPath(new URL('..', import.meta.url));
-const text = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-const codeBlocks = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] as string);
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const codeBlocks = [...readme.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] as string);
 
 describe('the examples of the README', () => {
   it('are found', () => {
@@ -23,7 +23,7 @@ describe('the examples of the README', () => {
 });
 
 describe('the table of what code can use', () => {
-  const [, table = ''] = text.split('\n## What the code can use\n');
+  const [, table = ''] = readme.split('\n## What the code can use\n');
   const rows = [...(table.split('\n## ')[0] ?? '').matchAll(/^\| (.+) \| (.+) \|$/gm)].slice(1);
   /** Names in a column that can be looked up; not syntax or methods. */
   const namesIn = (column: 1 | 2): string[] =>

@@ -5,7 +5,7 @@ import type { LoadedImage } from './image.ts';
 import type { FunctionJob } from './job.ts';
 import type { NativeRunners } from './native/runners.ts';
 import type { SandboxOptions } from './options.ts';
-import { failure, type JobErrorCode, type SandboxFailure } from './outcome.ts';
+import { createFailure, type JobErrorCode, type SandboxFailure } from './outcome.ts';
 import type { Language, Runner } from './runners.ts';
 
 /** All runners of functions. */
@@ -27,7 +27,7 @@ async function routeNative(runner: Runner, image: LoadedImage, { native }: AllRu
   return {
     runner,
     image,
-    refusal: reason === undefined ? undefined : failure('SANDBOX_UNAVAILABLE', reason),
+    refusal: reason === undefined ? undefined : createFailure('SANDBOX_UNAVAILABLE', reason),
   };
 }
 
@@ -50,7 +50,7 @@ async function routeImage(image: LoadedImage, job: FunctionJob, runners: AllRunn
     await runner.load(image);
     return { runner, image, refusal: undefined };
   }
-  return { runner, image: undefined, refusal: failure('IMAGE_FAILED', mismatchMessage(image, job)) };
+  return { runner, image: undefined, refusal: createFailure('IMAGE_FAILED', mismatchMessage(image, job)) };
 }
 
 /**
@@ -68,7 +68,7 @@ export async function routeJob(
   const refuse = (code: JobErrorCode, message: string): JobRoute => ({
     runner,
     image: undefined,
-    refusal: failure(code, message),
+    refusal: createFailure(code, message),
   });
   const id = job.image ?? (isShell ? native?.image : undefined);
   if (id === undefined)
@@ -77,9 +77,9 @@ export async function routeJob(
       : { runner, image: undefined, refusal: undefined };
   if (images === undefined)
     return refuse('IMAGE_NOT_FOUND', `The code needs the image ${id}, and this sandbox has no images.`);
-  const opening = images.open(id, job.tenant).then((image) => routeImage(image, job, runners));
+  const routePromise = images.open(id, job.tenant).then((image) => routeImage(image, job, runners));
   try {
-    return await (job.signal === undefined ? opening : unlessAborted(opening, job.signal));
+    return await (job.signal === undefined ? routePromise : unlessAborted(routePromise, job.signal));
   } catch (error) {
     return { runner, image: undefined, refusal: imageOpenFailure(error, job, id) };
   }
@@ -90,10 +90,13 @@ export async function routeJob(
  * only the host sees them.
  */
 function imageOpenFailure(error: unknown, { signal }: FunctionJob, id: string): SandboxFailure {
-  if (signal?.aborted === true) return failure('CANCELLED', 'The job was cancelled.');
-  if (isSandboxError(error)) return failure(error.code as JobErrorCode, error.message);
+  if (signal?.aborted === true) return createFailure('CANCELLED', 'The job was cancelled.');
+  if (isSandboxError(error)) return createFailure(error.code as JobErrorCode, error.message);
   warnOperator(
     `The image "${id}" could not be opened: ${error instanceof Error ? error.message : String(error)}`,
   );
-  return failure('SANDBOX_UNAVAILABLE', `The image "${id}" could not be opened; see the log of the host.`);
+  return createFailure(
+    'SANDBOX_UNAVAILABLE',
+    `The image "${id}" could not be opened; see the log of the host.`,
+  );
 }

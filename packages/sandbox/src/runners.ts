@@ -26,7 +26,7 @@ export interface Runner {
   /** Reads the parts of an image that processes need. Throws SandboxError IMAGE_FAILED. */
   readonly load: (image: LoadedImage) => Promise<void>;
   /** Background work other than running jobs. */
-  readonly background?: { close(): Promise<void> };
+  readonly backgroundWork?: { close(): Promise<void> };
 }
 
 const keyOfRun = (runId: string): string => `run/${runId}`;
@@ -97,7 +97,7 @@ export function createRunners(
       kind: 'python',
       limits: pythonLimits,
       load: async () => undefined,
-      ...(hostSnapshot && { background: hostSnapshot }),
+      ...(hostSnapshot && { backgroundWork: hostSnapshot }),
     },
   };
 }

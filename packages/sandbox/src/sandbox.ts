@@ -6,7 +6,7 @@ import { Isolation } from './isolation/isolation.ts';
 import type { IsolationLevel } from './isolation/options.ts';
 import { toFlatArguments, type ExpressionJob, type FunctionJob } from './job.ts';
 import { expressionLimits, resolveLimits, type JobLimits } from './limits.ts';
-import { resolveOptions, type SandboxOptions, type Share } from './options.ts';
+import { resolveOptions, type SandboxOptions, type ShareMode } from './options.ts';
 import type { ExpressionOutcome, FunctionOutcome, SandboxFailure } from './outcome.ts';
 import { Job, poolKeyOf } from './pool/job.ts';
 import type { PoolMetrics } from './pool/meter.ts';
@@ -34,7 +34,7 @@ export interface SandboxStats extends Counts {
   /** Isolation level of the processes; undefined until the first job or `warm` has determined it. */
   readonly isolation: IsolationLevel | undefined;
   /** The jobs that share an isolate. */
-  readonly share: Share;
+  readonly share: ShareMode;
 }
 
 /** Runs untrusted JavaScript, Python and shell scripts in child processes, within limits. */
@@ -95,8 +95,8 @@ function submit<T>(
 
 /** Returns the sum of each count. */
 function sumCounts(counts: readonly Counts[]): Counts {
-  const add = (name: keyof Counts): number => counts.reduce((total, count) => total + count[name], 0);
-  return { processes: add('processes'), queued: add('queued'), running: add('running') };
+  const sumOf = (name: keyof Counts): number => counts.reduce((total, count) => total + count[name], 0);
+  return { processes: sumOf('processes'), queued: sumOf('queued'), running: sumOf('running') };
 }
 
 /**
@@ -114,7 +114,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const allRunners = { ...runners, native };
   const { share = 'run' } = options;
 
-  const waitForIsolation = createIsolationWait(isolation);
+  const waitForIsolation = createIsolationWaiter(isolation);
 
   const execute = async <T>(runner: Runner, request: PreparedJob<T>): Promise<JobResult<T>> => {
     const { job, image, args } = request;
@@ -175,7 +175,7 @@ function createNativeEgress(
 }
 
 async function closeAll({ javascript, python, native }: AllRunners): Promise<void> {
-  const close = ({ pool, background }: Runner) => Promise.all([pool.close(), background?.close()]);
+  const close = ({ pool, backgroundWork }: Runner) => Promise.all([pool.close(), backgroundWork?.close()]);
   await Promise.all([javascript, python, native.shell].map(close));
 }
 
@@ -199,7 +199,9 @@ function workerKeyFor(tenant = 'default', image: LoadedImage | undefined): Worke
  * `workerKey`. This process gets no job before the end of the wait, and is replaced if its confinement does not match
  * the isolation.
  */
-function createIsolationWait(isolation: Isolation): (runner: Runner, workerKey: WorkerKey) => Promise<void> {
+function createIsolationWaiter(
+  isolation: Isolation,
+): (runner: Runner, workerKey: WorkerKey) => Promise<void> {
   const waits = new Map<Runner, Promise<void>>();
   return (runner, workerKey) => {
     if (isolation.startProbe()) runner.pool.warm(workerKey);

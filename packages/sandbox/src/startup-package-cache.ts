@@ -36,13 +36,14 @@ export class StartupPackageCache {
 
   /** Reads an image's packages. Throws SandboxError IMAGE_FAILED if a file was modified. */
   async load(image: LoadedImage): Promise<void> {
-    const reading = this.#recentPackages.get(image.id) ?? readPackages(image);
+    const packagesPromise = this.#recentPackages.get(image.id) ?? readPackages(image);
     this.#recentPackages.delete(image.id);
-    this.#recentPackages.set(image.id, reading);
-    const [oldest] = this.#recentPackages.keys();
-    if (oldest !== undefined && this.#recentPackages.size > MAX_IMAGES) this.#recentPackages.delete(oldest);
+    this.#recentPackages.set(image.id, packagesPromise);
+    const [oldestId] = this.#recentPackages.keys();
+    if (oldestId !== undefined && this.#recentPackages.size > MAX_IMAGES)
+      this.#recentPackages.delete(oldestId);
     try {
-      this.#loadedPackages.set(image, await reading);
+      this.#loadedPackages.set(image, await packagesPromise);
     } catch (error) {
       this.#recentPackages.delete(image.id);
       throw error;

@@ -20,10 +20,10 @@ describe('the web globals of user code', () => {
     const text = 'aé€😀\ud800';
     const bytes = [...new TextEncoder().encode(text)];
     expect(await valueOf(`return [...new TextEncoder().encode(${JSON.stringify(text)})]`)).toEqual(bytes);
-    const broken = [0x61, 0xff, 0xe2, 0x82, 0xf0, 0x9f, 0x98, 0x80, 0xed, 0xa0, 0x80, 0xc0, 0xaf];
-    expect(await valueOf(`return new TextDecoder().decode(new Uint8Array(${JSON.stringify(broken)}))`)).toBe(
-      new TextDecoder().decode(new Uint8Array(broken)),
-    );
+    const invalidBytes = [0x61, 0xff, 0xe2, 0x82, 0xf0, 0x9f, 0x98, 0x80, 0xed, 0xa0, 0x80, 0xc0, 0xaf];
+    expect(
+      await valueOf(`return new TextDecoder().decode(new Uint8Array(${JSON.stringify(invalidBytes)}))`),
+    ).toBe(new TextDecoder().decode(new Uint8Array(invalidBytes)));
     expect(
       await valueOf(
         'const d = new TextDecoder(); return d.decode(new Uint8Array([0xe2, 0x82]), { stream: true }) + d.decode(new Uint8Array([0xac]))',
@@ -83,15 +83,15 @@ describe('the web globals of user code', () => {
   });
 
   it('include crypto.subtle with digests and HMACs', async () => {
-    const hex =
+    const helperCode =
       'const hex = (b) => Buffer.from(b).toString("hex"); const bytes = (t) => new TextEncoder().encode(t);';
-    expect(await valueOf(`${hex} return hex(await crypto.subtle.digest("SHA-256", bytes("abc")))`)).toBe(
-      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
-    );
-    const sign = `${hex} const key = await crypto.subtle.importKey("raw", bytes("key"), { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+    expect(
+      await valueOf(`${helperCode} return hex(await crypto.subtle.digest("SHA-256", bytes("abc")))`),
+    ).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+    const signCode = `${helperCode} const key = await crypto.subtle.importKey("raw", bytes("key"), { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
       const data = bytes("The quick brown fox jumps over the lazy dog"); const mac = await crypto.subtle.sign("HMAC", key, data);
       return [hex(mac), await crypto.subtle.verify("HMAC", key, mac, data), await crypto.subtle.verify("HMAC", key, mac, bytes("other"))]`;
-    expect(await valueOf(sign)).toEqual([
+    expect(await valueOf(signCode)).toEqual([
       'f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8',
       true,
       false,
@@ -129,11 +129,11 @@ describe('the web globals of user code', () => {
         'const t = new EventTarget(); let x = 0; t.addEventListener("a", (e) => (x += e.detail)); t.dispatchEvent(new CustomEvent("a", { detail: 2 })); return x',
       ),
     ).toBe(2);
-    const changed = `const t = new EventTarget(); const seen = []; const second = () => seen.push("second");
+    const changeListenersCode = `const t = new EventTarget(); const seen = []; const second = () => seen.push("second");
       const first = () => { seen.push("first"); t.removeEventListener("e", second); t.addEventListener("e", () => seen.push("added")); };
       t.addEventListener("e", first, { once: true }); t.addEventListener("e", second);
       t.dispatchEvent(new Event("e")); const during = [...seen]; t.dispatchEvent(new Event("e")); return [during, seen]`;
-    expect(await valueOf(changed)).toEqual([['first'], ['first', 'added']]);
+    expect(await valueOf(changeListenersCode)).toEqual([['first'], ['first', 'added']]);
   });
 
   it('include Headers and Response', async () => {

@@ -1,6 +1,6 @@
 /** Access tokens, sessions, workflow tools over MCP, and limits on requests and runs. */
-export type { TokenClaims, UserOfToken } from './access/claims.ts';
-export { usersByClaim } from './access/claims.ts';
+export type { TokenClaims, FindUserOfToken } from './access/claims.ts';
+export { userFinderByClaim } from './access/claims.ts';
 export type { IntrospectionOptions } from './access/introspection.ts';
 export type { JwtOptions } from './access/jwt.ts';
 export type { ProtectedResource } from './access/metadata.ts';

@@ -1,5 +1,5 @@
 /**
- * The areas of the service one by one, for hosts that serve some of them. An area is a module of API operations with
+ * The individual areas of the service, for hosts that serve some of them. An area is a module of API operations with
  * its own tables. `serviceAreas` returns all areas.
  */
 export { catalog } from './catalog/area.ts';

@@ -36,7 +36,7 @@ export interface ServicePortOptions {
   allowsPublicRuns?: (workspaceId: string) => Promise<boolean> | boolean;
 }
 
-/** Returns the ports of the API over the store. */
+/** Returns the ports of the API, backed by the store. */
 export function servicePorts(
   store: ServiceStore,
   { limits, allowsPublicRuns = () => true }: ServicePortOptions = {},

@@ -30,12 +30,18 @@ export function afterCondition(
  * last column must be unique.
  */
 export async function readPage<DB, TB extends keyof DB, Row, PagePosition extends Position>(
-  select: SelectQueryBuilder<DB, TB, Row>,
+  selectQuery: SelectQueryBuilder<DB, TB, Row>,
   columns: readonly string[],
-  { after, sortOrder, limit }: { after?: PagePosition | undefined; sortOrder: 'asc' | 'desc'; limit: number },
+  {
+    afterPosition,
+    sortOrder,
+    limit,
+  }: { afterPosition?: PagePosition | undefined; sortOrder: 'asc' | 'desc'; limit: number },
   positionOf: (row: Row) => PagePosition,
 ): Promise<{ rows: Row[]; next: PagePosition | undefined }> {
-  let query = after ? select.where(afterCondition(columns, after, sortOrder)) : select;
+  let query = afterPosition
+    ? selectQuery.where(afterCondition(columns, afterPosition, sortOrder))
+    : selectQuery;
   for (const column of columns) query = query.orderBy(sql.ref(column), sortOrder);
   const fetchedRows = (await query.limit(limit + 1).execute()) as Row[];
   return pageOf(fetchedRows, limit, positionOf);

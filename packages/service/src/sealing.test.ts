@@ -2,10 +2,10 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createDataFolder } from '../../../test/support/data-folder.ts';
-import { KeyFolder, keysInText, missingKeys, Sealer } from './sealing.ts';
+import { KeyFolder, parseKeys, missingKeys, Sealer } from './sealing.ts';
 import type { SealedValue } from './sealing.ts';
 
-const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
+const keyText = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
 const ROW = ['secret', 'w1', '', 'TOKEN'];
 
 const NOT_AUTHENTIC = expect.objectContaining({ name: 'SealingError', code: 'NOT_AUTHENTIC' }) as Error;
@@ -20,17 +20,20 @@ function flipBit({ keyId, sealed }: SealedValue, index: number): SealedValue {
 }
 
 describe('a sealed value', () => {
-  const sealer = new Sealer(keysInText(key(1)));
+  const sealer = new Sealer(parseKeys(keyText(1)));
 
   it.each(['', 'x', 'Grüße 🧵', 'a'.repeat(65_536)])('is opened unchanged', (text) => {
     expect(sealer.open(sealer.seal(text, ROW), ROW)).toBe(text);
   });
 
   it('contains neither the text nor the key, and is different each time', () => {
-    const [first, second] = [sealer.seal('a very secret text', ROW), sealer.seal('a very secret text', ROW)];
-    expect(Buffer.from(first.sealed, 'base64url').toString('latin1')).not.toContain('secret');
-    expect(JSON.stringify(first)).not.toContain(key(1).slice(0, 12));
-    expect(first.sealed).not.toBe(second.sealed);
+    const [firstValue, secondValue] = [
+      sealer.seal('a very secret text', ROW),
+      sealer.seal('a very secret text', ROW),
+    ];
+    expect(Buffer.from(firstValue.sealed, 'base64url').toString('latin1')).not.toContain('secret');
+    expect(JSON.stringify(firstValue)).not.toContain(keyText(1).slice(0, 12));
+    expect(firstValue.sealed).not.toBe(secondValue.sealed);
   });
 
   it.each([
@@ -44,10 +47,10 @@ describe('a sealed value', () => {
   });
 
   it('is not opened after any byte has changed', () => {
-    const sealed = sealer.seal('text', ROW);
-    const { length } = Buffer.from(sealed.sealed, 'base64url');
+    const sealedValue = sealer.seal('text', ROW);
+    const { length } = Buffer.from(sealedValue.sealed, 'base64url');
     for (let index = 0; index < length; index++)
-      expect(() => sealer.open(flipBit(sealed, index), ROW)).toThrow(NOT_AUTHENTIC);
+      expect(() => sealer.open(flipBit(sealedValue, index), ROW)).toThrow(NOT_AUTHENTIC);
   });
 
   it.each(['', 'AAAA', 'A'.repeat(20)])('is not opened when it is truncated (%s)', (sealed) => {
@@ -56,7 +59,7 @@ describe('a sealed value', () => {
   });
 
   it('that cannot be opened leads to an error that names its row, but not its text', () => {
-    const otherSealer = new Sealer(keysInText(key(2)));
+    const otherSealer = new Sealer(parseKeys(keyText(2)));
     expect(() => otherSealer.open(sealer.seal('text', ROW), ROW)).toThrow(UNKNOWN_KEY);
     expect(() => otherSealer.open(sealer.seal('text', ROW), ROW)).toThrow(/^The key [0-9a-f]{16} .*TOKEN/);
   });
@@ -64,16 +67,16 @@ describe('a sealed value', () => {
 
 describe('sealing keys', () => {
   it('open the values that any of them sealed; the first one seals', () => {
-    const oldSealer = new Sealer(keysInText(key(1)));
-    const sealerWithBothKeys = new Sealer(keysInText(`${key(2)}, ${key(1)}`));
+    const oldSealer = new Sealer(parseKeys(keyText(1)));
+    const sealerWithBothKeys = new Sealer(parseKeys(`${keyText(2)}, ${keyText(1)}`));
     expect(sealerWithBothKeys.open(oldSealer.seal('old', ROW), ROW)).toBe('old');
-    expect(sealerWithBothKeys.seal('new', ROW).keyId).toBe(new Sealer(keysInText(key(2))).currentKeyId());
+    expect(sealerWithBothKeys.seal('new', ROW).keyId).toBe(new Sealer(parseKeys(keyText(2))).currentKeyId());
   });
 
-  it.each(['', 'short', `${key(1)},`, Buffer.alloc(33).toString('base64')])(
+  it.each(['', 'short', `${keyText(1)},`, Buffer.alloc(33).toString('base64')])(
     'are refused without a key of 32 bytes (%s)',
     (text) => {
-      expect(() => keysInText(text)).toThrow(NO_KEY);
+      expect(() => parseKeys(text)).toThrow(NO_KEY);
     },
   );
 
@@ -89,21 +92,21 @@ describe('a folder of keys', () => {
     const folder = join(createDataFolder(), 'keys');
     const sealer = new Sealer(new KeyFolder(folder));
     expect(() => sealer.open({ keyId: 'x', sealed: '' }, ROW)).toThrow(UNKNOWN_KEY);
-    const sealed = sealer.seal('text', ROW);
+    const sealedValue = sealer.seal('text', ROW);
     expect(readdirSync(folder)).toEqual(['000001.key']);
     expect(statSync(join(folder, '000001.key')).mode & 0o777).toBe(0o600);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
-    expect(new Sealer(new KeyFolder(folder)).open(sealed, ROW)).toBe('text');
+    expect(new Sealer(new KeyFolder(folder)).open(sealedValue, ROW)).toBe('text');
   });
 
   it('opens values that another process has sealed with a newer key', () => {
     const folder = join(createDataFolder(), 'keys');
-    const [first, second] = [new KeyFolder(folder), new KeyFolder(folder)];
-    const oldValue = new Sealer(first).seal('old', ROW);
-    second.rotate(new Set([oldValue.keyId]));
-    const newValue = new Sealer(second).seal('new', ROW);
-    expect(new Sealer(first).open(newValue, ROW)).toBe('new');
-    expect(new Sealer(first).currentKeyId()).toBe(newValue.keyId);
+    const [firstFolder, secondFolder] = [new KeyFolder(folder), new KeyFolder(folder)];
+    const oldValue = new Sealer(firstFolder).seal('old', ROW);
+    secondFolder.rotate(new Set([oldValue.keyId]));
+    const newValue = new Sealer(secondFolder).seal('new', ROW);
+    expect(new Sealer(firstFolder).open(newValue, ROW)).toBe('new');
+    expect(new Sealer(firstFolder).currentKeyId()).toBe(newValue.keyId);
   });
 
   it('keeps keys in use and the previous key', () => {

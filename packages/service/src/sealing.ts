@@ -107,12 +107,12 @@ function rowName(binding: readonly string[]): string {
 }
 
 function parseKey(text: string, source: string): SealingKey {
-  const trimmed = text.trim();
-  const key = Buffer.from(trimmed, 'base64');
+  const trimmedText = text.trim();
+  const key = Buffer.from(trimmedText, 'base64');
   if (key.length !== KEY_BYTES) {
     throw new SealingError(
       'NO_KEY',
-      `${source} is not a key: a key is ${KEY_BYTES} random bytes in base64. Make one with: openssl rand -base64 32`,
+      `${source} is not a key: a key is ${KEY_BYTES} random bytes in base64. Create one with: openssl rand -base64 32`,
     );
   }
   const hash = createHash('sha256').update('heddle sealing key').update(key).digest('hex');
@@ -123,7 +123,7 @@ function parseKey(text: string, source: string): SealingKey {
  * Returns the keys in the string, separated by commas. The first one seals; the others only open values. Throws
  * a SealingError NO_KEY if a part is not a key.
  */
-export function keysInText(text: string): SealingKeys {
+export function parseKeys(text: string): SealingKeys {
   const keys = text.split(',').map((part, index) => parseKey(part, `Sealing key ${index + 1}`));
   const [firstKey] = keys as [SealingKey];
   return { currentKey: () => firstKey, find: (id) => keys.find((key) => key.id === id) };
@@ -153,7 +153,7 @@ export function requireSealingKey(sealer: Sealer): void {
 
 const NO_KEY_MESSAGE = 'The server has no key to encrypt secrets with, so it cannot store them';
 
-const KEY_FILE = /^(\d{6})\.key$/;
+const KEY_FILE_PATTERN = /^(\d{6})\.key$/;
 
 /**
  * The keys in a folder, one private file each; the highest number seals. `currentKey` creates the first key. Files are
@@ -192,7 +192,9 @@ export class KeyFolder implements RotatableKeys {
 
   #numbers(): number[] {
     try {
-      const numbers = readdirSync(this.#folder).flatMap((name) => Number(KEY_FILE.exec(name)?.[1] ?? []));
+      const numbers = readdirSync(this.#folder).flatMap((name) =>
+        Number(KEY_FILE_PATTERN.exec(name)?.[1] ?? []),
+      );
       return numbers.filter((number) => number > 0).sort((a, b) => a - b);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];

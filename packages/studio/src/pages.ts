@@ -43,7 +43,7 @@ export function studioPages({ basePath = '' }: StudioOptions = {}): StudioHandle
       `The base path "${basePath}" is invalid: it must be empty, or like "/flows/api", with no other characters than letters, digits and -._~`,
     );
   const assets = new Map<string, Asset>();
-  const assetOf = async (name: string): Promise<Asset | undefined> => {
+  const loadAsset = async (name: string): Promise<Asset | undefined> => {
     const asset = assets.get(name) ?? (await readAsset(name));
     // Only existing files are cached: otherwise callers could fill the memory with unknown names.
     if (asset) assets.set(name, asset);
@@ -57,7 +57,7 @@ export function studioPages({ basePath = '' }: StudioOptions = {}): StudioHandle
     const path = pathname.slice(basePath.length + 1);
     const [, name] = ASSET_PATH.exec(path) ?? [];
     if (name !== undefined) {
-      const asset = await assetOf(name);
+      const asset = await loadAsset(name);
       return asset && respondWithAsset(request, asset);
     }
     const [firstSegment = ''] = path.split('/');

@@ -20,8 +20,8 @@ const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       // A refused request would be refused again; a lost connection may be restored.
-      retry: (count, error) =>
-        count < 2 && !(error instanceof RequestError && error.status >= 400 && error.status < 500),
+      retry: (failureCount, error) =>
+        failureCount < 2 && !(error instanceof RequestError && error.status >= 400 && error.status < 500),
       refetchOnWindowFocus: false,
     },
   },

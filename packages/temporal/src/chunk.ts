@@ -7,7 +7,7 @@ import type { RuntimeDependencies, TimedEntry } from '@heddle/engine/runtime';
  * messages may contain any data; resume tokens; people's answers) are always references, so that the server never has
  * them. A list in the value store is removed together with the run.
  */
-export async function chunkOf(
+export async function storeChunk(
   { values, stores }: Pick<RuntimeDependencies, 'values' | 'stores'>,
   runId: string,
   entries: readonly TimedEntry[],

@@ -14,7 +14,10 @@ export async function connect({
   tls,
 }: ServerOptions): Promise<NativeConnection> {
   installRuntime();
-  const connection = await connectTo(address, { ...(apiKey !== undefined && { apiKey }), ...tlsOf(tls) });
+  const connection = await connectTo(address, {
+    ...(apiKey !== undefined && { apiKey }),
+    ...tlsOptionsOf(tls),
+  });
   try {
     await connection.workflowService.describeNamespace({ namespace });
     return connection;
@@ -61,7 +64,7 @@ function detailsOf(error: Error): string | undefined {
   return typeof details === 'string' && details !== '' ? details : undefined;
 }
 
-function tlsOf(tls: ServerOptions['tls']) {
+function tlsOptionsOf(tls: ServerOptions['tls']) {
   if (tls === undefined || typeof tls === 'boolean') return tls === undefined ? {} : { tls };
   const { ca, certificate, key, serverName } = tls;
   return {

@@ -13,7 +13,7 @@ import type { DeploymentOptions, ProcessRole, ServerOptions, StoreLocation } fro
 import { hasSearchAttributes } from './register-attributes.ts';
 
 /** An open connection to a deployment, shared by the workers and clients of one process. */
-export interface Deployment {
+export interface DeploymentConnection {
   connection: NativeConnection;
   namespace: string;
   client: Client;
@@ -26,10 +26,10 @@ export interface Deployment {
  * Connects to a deployment. `onDecryptError`: called for payloads that workers cannot decrypt. Throws
  * RUNTIME_UNREACHABLE, OPTIONS_INVALID.
  */
-export async function openDeployment(
+export async function connectToDeployment(
   options: ServerOptions & DeploymentOptions,
   onDecryptError: OnDecryptError,
-): Promise<Deployment> {
+): Promise<DeploymentConnection> {
   const { namespace = DEFAULT_NAMESPACE, encryption, taskQueue } = options;
   const dataConverter = dataConverterOf(encryption, onDecryptError);
   const connection = await connect(options);

@@ -30,7 +30,7 @@ const FAILURE_CONVERTER = fileURLToPath(
 );
 
 /**
- * Returns a converter of data to payloads, which encrypts them if `encryption` is set. Decoding an encrypted payload
+ * Returns a data converter that encrypts payloads if `encryption` is set. Decoding an encrypted payload
  * without its key throws OPTIONS_INVALID, even without `encryption`.
  *
  * Throws OPTIONS_INVALID for invalid keys.
@@ -62,7 +62,7 @@ function validateEncryption(encryption: Encryption): Encryption {
   return encryption;
 }
 
-/** Encrypts payloads to the server with AES-256-GCM and decrypts payloads from it. */
+/** Encrypts payloads for the server with AES-256-GCM, and decrypts payloads from it. */
 class EncryptionCodec implements PayloadCodec {
   readonly #encryption: Encryption | undefined;
   readonly #onDecryptError: OnDecryptError | undefined;

@@ -17,10 +17,10 @@ const ENCODERS: {
     retryAfterMs = null,
     jitter = null,
     resumes = null,
-  }) => withoutTrailingNulls(['f', at, atMs, attempt, retryable, iteration, retryAfterMs, jitter, resumes]),
+  }) => removeTrailingNulls(['f', at, atMs, attempt, retryable, iteration, retryAfterMs, jitter, resumes]),
   expanded: ({ at, atMs, iteration, count }) => ['e', at, atMs, iteration, count],
   paused: ({ at, atMs, attempt, kind, dueMs = null }) => ['p', at, atMs, attempt, kind, dueMs],
-  fired: ({ at, atMs, timer, attempt = null }) => withoutTrailingNulls(['t', at, atMs, timer, attempt]),
+  fired: ({ at, atMs, timer, attempt = null }) => removeTrailingNulls(['t', at, atMs, timer, attempt]),
 };
 
 /**
@@ -37,11 +37,11 @@ export function encodeEvent(event: Event, tokenHash?: string): EncodedEvent {
     const { resumes = null, continues } = event;
     encoded.push(tokenHash ?? null, resumes, continues ? 1 : null);
   }
-  return withoutTrailingNulls(encoded);
+  return removeTrailingNulls(encoded);
 }
 
 /** Removes trailing nulls. */
-function withoutTrailingNulls(encoded: EncodedEvent): EncodedEvent {
+function removeTrailingNulls(encoded: EncodedEvent): EncodedEvent {
   while (encoded[encoded.length - 1] === null) (encoded as unknown[]).pop();
   return encoded;
 }
@@ -69,9 +69,9 @@ export function decodeEvent(encoded: EncodedEvent): Event {
   }
 }
 
-type Encoded<T extends EncodedEvent[0]> = Extract<EncodedEvent, [T, ...unknown[]]>;
+type EncodedEventOf<T extends EncodedEvent[0]> = Extract<EncodedEvent, [T, ...unknown[]]>;
 
-function decodeCompleted([, at, atMs, attempt, port, resumes]: Encoded<'c'>): Event {
+function decodeCompleted([, at, atMs, attempt, port, resumes]: EncodedEventOf<'c'>): Event {
   return {
     type: 'completed',
     at,
@@ -82,7 +82,7 @@ function decodeCompleted([, at, atMs, attempt, port, resumes]: Encoded<'c'>): Ev
   };
 }
 
-function decodeFailed(encoded: Encoded<'f'>): Event {
+function decodeFailed(encoded: EncodedEventOf<'f'>): Event {
   const [, at, atMs, attempt, retryable, iteration, retryAfterMs, jitter, resumes] = encoded;
   return {
     type: 'failed',
@@ -97,7 +97,7 @@ function decodeFailed(encoded: Encoded<'f'>): Event {
   };
 }
 
-function decodePaused(encoded: Encoded<'p'>): Event {
+function decodePaused(encoded: EncodedEventOf<'p'>): Event {
   const [, at, atMs, attempt, kind, dueMs, , resumes, continues] = encoded;
   return {
     type: 'paused',

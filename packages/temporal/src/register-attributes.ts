@@ -9,7 +9,7 @@ const ATTRIBUTE_NAMES: readonly string[] = Object.values(SEARCH_ATTRIBUTES);
 const { INDEXED_VALUE_TYPE_KEYWORD: KEYWORD } = proto.temporal.api.enums.v1.IndexedValueType;
 
 /** Servers register search attributes asynchronously, so their list is polled until it contains them. */
-const POLL = { attempts: 50, intervalMs: 200 };
+const POLL_OPTIONS = { attempts: 50, intervalMs: 200 };
 
 /**
  * Registers the search attributes of runs on a namespace. Returns the names that were missing. Processes that start
@@ -27,7 +27,7 @@ export async function registerSearchAttributes(options: ServerOptions = {}): Pro
   } catch (error) {
     throw new EngineError(
       'RUNTIME_UNREACHABLE',
-      `Cannot register the search attributes ${ATTRIBUTE_NAMES.join(', ')} on the namespace "${namespace}": ${reasonOf(error)}. On Temporal Cloud, or without the permission, register them as keywords in the server's own tools.`,
+      `Cannot register the search attributes ${ATTRIBUTE_NAMES.join(', ')} on the namespace "${namespace}": ${reasonOf(error)}. On Temporal Cloud, or without the permission, register them as keywords with the server's own tools.`,
       { cause: error },
     );
   } finally {
@@ -58,7 +58,8 @@ async function registerAttributes(
   const searchAttributes = Object.fromEntries(names.map((name) => [name, KEYWORD]));
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
   for (let attempts = 1; (await findMissingAttributes(connection, namespace)).length > 0; attempts++) {
-    if (attempts > POLL.attempts) throw new Error('the server accepted them and still does not list them');
-    await new Promise((resolve) => setTimeout(resolve, POLL.intervalMs));
+    if (attempts > POLL_OPTIONS.attempts)
+      throw new Error('the server accepted them and still does not list them');
+    await new Promise((resolve) => setTimeout(resolve, POLL_OPTIONS.intervalMs));
   }
 }

@@ -8,7 +8,7 @@ export const SEARCH_ATTRIBUTES = {
 } as const;
 
 /** Status of a run as a search attribute, in the terms of run records. */
-export type VisibleStatus = 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
+export type RunStatusAttribute = 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
 interface Attribute {
   key: { name: string; type: 'KEYWORD' };
@@ -16,12 +16,12 @@ interface Attribute {
 }
 
 /** Returns the search attribute with a run's status. */
-export function toStatusAttribute(status: VisibleStatus): Attribute {
+export function toStatusAttribute(status: RunStatusAttribute): Attribute {
   return toAttribute(SEARCH_ATTRIBUTES.status, status);
 }
 
 /** Returns start options that make a run visible on the server: search attributes, or a memo. */
-export function visibilityOptions({ labels, profile }: Pick<RunInput, 'labels' | 'profile'>) {
+export function visibilityOptionsOf({ labels, profile }: Pick<RunInput, 'labels' | 'profile'>) {
   const entries = Object.entries(labels) as [keyof Labels, string][];
   if (profile.attributes !== true)
     return { memo: Object.fromEntries(entries.map(([key, value]) => [SEARCH_ATTRIBUTES[key], value])) };

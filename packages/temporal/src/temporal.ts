@@ -1,8 +1,8 @@
 import type { RuntimeDependencies, RuntimeProvider } from '@heddle/engine/runtime';
 import { Launcher } from './client/launcher.ts';
 import { TemporalRuntime } from './client/runtime.ts';
-import { openDeployment, openSharedStores } from './deployment.ts';
-import type { Deployment } from './deployment.ts';
+import { connectToDeployment, openSharedStores } from './deployment.ts';
+import type { DeploymentConnection } from './deployment.ts';
 import type { DeploymentOptions, ServerOptions, StoreLocation, WorkerTuning } from './options.ts';
 import { createDecryptErrorHandler, startSweeper } from './worker/create-worker.ts';
 import { WorkerGroup } from './worker/worker-group.ts';
@@ -15,11 +15,11 @@ export type TemporalOptions = ServerOptions &
     /** The server (1.29 or newer) may give a run started here directly to this process's worker; default false. */
     eager?: boolean;
     /** Path of a workflow bundle that replaces the one of this package. */
-    bundle?: string;
+    bundlePath?: string;
   };
 
 /** Time for cancelled blocks to stop; a worker that needs longer is abandoned. */
-const KILL_MS = 5000;
+const KILL_TIMEOUT_MS = 5000;
 
 /**
  * Returns a runtime for `createEngine({ runtime })` that executes runs as workflows on a Temporal server, with any
@@ -37,14 +37,14 @@ export function temporal(options: TemporalOptions): RuntimeProvider {
 
 async function openRuntime(dependencies: RuntimeDependencies, options: TemporalOptions) {
   const { worker = true, eager = false } = options;
-  const deployment = await openDeployment(options, createDecryptErrorHandler(dependencies));
+  const deployment = await connectToDeployment(options, createDecryptErrorHandler(dependencies));
   const { connection, client, queues, profile } = deployment;
   try {
-    const workers = worker === false ? undefined : await startWorkers(dependencies, options, deployment);
+    const workerGroup = worker === false ? undefined : await startWorkers(dependencies, options, deployment);
     const launcher = new Launcher({
       client,
       taskQueue: queues.engine,
-      eager: eager && workers !== undefined,
+      eager: eager && workerGroup !== undefined,
     });
     const stopSweeper = startSweeper(dependencies, deployment);
     const runtime = new TemporalRuntime({ runtime: dependencies, client, launcher, profile });
@@ -52,7 +52,7 @@ async function openRuntime(dependencies: RuntimeDependencies, options: TemporalO
       runtime,
       close: async (graceMs: number): Promise<void> => {
         await stopSweeper();
-        const isAbandoned = await workers?.stop({ drainMs: graceMs, killMs: KILL_MS });
+        const isAbandoned = await workerGroup?.stop({ drainMs: graceMs, killMs: KILL_TIMEOUT_MS });
         runtime.close();
         // A hanging worker still uses the connection, which then stays open until the process ends.
         if (isAbandoned)
@@ -72,11 +72,11 @@ async function openRuntime(dependencies: RuntimeDependencies, options: TemporalO
 
 async function startWorkers(
   dependencies: RuntimeDependencies,
-  { worker, bundle }: TemporalOptions,
-  deployment: Deployment,
+  { worker, bundlePath }: TemporalOptions,
+  deployment: DeploymentConnection,
 ): Promise<WorkerGroup> {
   const tuning = typeof worker === 'object' ? worker : {};
-  const group = await WorkerGroup.start(dependencies, { deployment, tuning, bundle });
+  const group = await WorkerGroup.start(dependencies, { deployment, tuning, bundlePath });
   group.finished.catch((error: unknown) => dependencies.onError(error, undefined));
   return group;
 }

@@ -89,9 +89,9 @@ const urlRequests: readonly Attack[] = Object.entries(URLS).map(([id, url]) => (
   expected: url.includes('ok.test#@') ? [DENIED, /^"REACHED 200external"$/, '"EGRESS_FAILED"'] : DENIED,
 }));
 
-const redirectAttack = (id: string, title: string, location: string, status = 302): Attack => ({
+const redirectAttack = (id: string, target: string, location: string, status = 302): Attack => ({
   id,
-  title: `a redirect to ${title}`,
+  title: `a redirect to ${target}`,
   code: requestCode(
     `http://ok.test:\${externalPort}/to?status=${status}&at=\${encodeURIComponent(\`${location}\`)}`,
   ),

@@ -4,16 +4,16 @@ const RUNTIME_GLOBALS = `['process', 'require', 'module', 'exports', '__dirname'
   'd8', 'print', 'read', 'load', 'quit', 'ShadowRealm', 'importScripts', 'Worker', 'WebAssembly', 'SharedArrayBuffer', 'Atomics']`;
 
 /** Returns code that creates a function with `constructor`, which returns the types of four globals of Node.js. */
-const codeThroughConstructor = (constructor: string): string => `
+const functionConstructorCode = (constructor: string): string => `
   const F = ${constructor};
   if (F !== Function && F !== (async () => {}).constructor) return 'foreign';
   return await F('return typeof require + typeof process + typeof module + typeof globalThis.process')();`;
 const ALL_UNDEFINED = '"undefinedundefinedundefinedundefined"';
 
-const chainAttack = (id: string, start: string, constructor: string) => ({
+const constructorChainAttack = (id: string, start: string, constructor: string) => ({
   id,
   title: `the constructor chain of ${start} ends in the isolate`,
-  code: codeThroughConstructor(constructor),
+  code: functionConstructorCode(constructor),
   values: { value: {} },
   expected: ALL_UNDEFINED,
 });
@@ -41,7 +41,7 @@ export const hostAttacks: AttackGroup = {
       code: 'return typeof process === "undefined" ? "none" : [typeof process.binding, typeof process.kill, typeof process.dlopen, typeof process.getBuiltinModule, JSON.stringify(process.env)]',
       expected: '"none"',
     },
-    chainAttack('H05', 'this', '(this?.constructor?.constructor ?? Function)'),
+    constructorChainAttack('H05', 'this', '(this?.constructor?.constructor ?? Function)'),
     {
       id: 'H06',
       title: 'import() of Node.js modules, data URLs, files and packages',
@@ -49,8 +49,8 @@ export const hostAttacks: AttackGroup = {
         return await Promise.all(names.map((name) => import(name).then(() => 'LOADED ' + name, () => 'refused'))).then((all) => [...new Set(all)])`,
       expected: '["refused"]',
     },
-    chainAttack('H07', 'fetch', 'fetch.constructor'),
-    chainAttack('H08', 'console.log', 'console.log.constructor'),
+    constructorChainAttack('H07', 'fetch', 'fetch.constructor'),
+    constructorChainAttack('H08', 'console.log', 'console.log.constructor'),
     {
       id: 'H09',
       title: 'the constructor chain of an error of the host',
@@ -77,7 +77,7 @@ export const hostAttacks: AttackGroup = {
         return seen.filter((text) => !/anonymous|spy/.test(text))`,
       expected: '[]',
     },
-    chainAttack('H12', 'setTimeout', 'setTimeout.constructor'),
+    constructorChainAttack('H12', 'setTimeout', 'setTimeout.constructor'),
     {
       id: 'H13',
       title: 'a patched Promise.prototype.then that looks for foreign functions',
@@ -138,10 +138,10 @@ export const hostAttacks: AttackGroup = {
       code: 'import fs from "node:fs"',
       expected: ['SYNTAX_ERROR', 'MODULE_NOT_IN_IMAGE', 'BUILTIN_NOT_AVAILABLE'],
     },
-    chainAttack('H23', 'crypto.getRandomValues', 'crypto.getRandomValues.constructor'),
-    chainAttack('H24', 'a value', 'value.constructor.constructor'),
-    chainAttack('H25', 'the async function itself', '(async () => {}).constructor'),
-    chainAttack(
+    constructorChainAttack('H23', 'crypto.getRandomValues', 'crypto.getRandomValues.constructor'),
+    constructorChainAttack('H24', 'a value', 'value.constructor.constructor'),
+    constructorChainAttack('H25', 'the async function itself', '(async () => {}).constructor'),
+    constructorChainAttack(
       'H26',
       'a response',
       '(await fetch(`http://ok.test:${externalPort}/`)).constructor.constructor',

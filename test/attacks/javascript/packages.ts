@@ -83,7 +83,7 @@ export const packageAttacks: AttackGroup = {
       id: 'W09',
       title: 'timers, promises and responses that are pending after a package has loaded',
       image: 'has-pending-work',
-      code: 'const { late } = require("has-pending-work"); await new Promise((r) => setTimeout(r, 30)); return late.filter((what) => what === "answer")',
+      code: 'const { late } = require("has-pending-work"); await new Promise((r) => setTimeout(r, 30)); return late.filter((event) => event === "answer")',
       expected: '[]',
     },
     {
@@ -114,7 +114,7 @@ export const packageAttacks: AttackGroup = {
       id: 'W13',
       title: 'files, processes and sockets of Node.js',
       image: 'combined',
-      code: 'return require("uses-node").calls().filter((said) => !/is not available in the sandbox|not defined/.test(said))',
+      code: 'return require("uses-node").calls().filter((message) => !/is not available in the sandbox|not defined/.test(message))',
       expected: '[]',
     },
     {

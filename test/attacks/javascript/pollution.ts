@@ -79,7 +79,7 @@ export const pollutionAttacks: AttackGroup = {
     replacedBuiltinsAttack(
       'P14',
       'everything that can be deleted',
-      'const { getOwnPropertyNames } = Object; const { ownKeys } = Reflect; const g = globalThis; const names = getOwnPropertyNames(g); for (let i = 0; i < names.length; i++) try { const holder = g[names[i]]?.prototype; const parts = holder ? ownKeys(holder) : []; for (let j = 0; j < parts.length; j++) try { delete holder[parts[j]] } catch {} } catch {} for (let i = 0; i < names.length; i++) try { delete g[names[i]] } catch {}',
+      'const { getOwnPropertyNames } = Object; const { ownKeys } = Reflect; const g = globalThis; const names = getOwnPropertyNames(g); for (let i = 0; i < names.length; i++) try { const holder = g[names[i]]?.prototype; const keys = holder ? ownKeys(holder) : []; for (let j = 0; j < keys.length; j++) try { delete holder[keys[j]] } catch {} } catch {} for (let i = 0; i < names.length; i++) try { delete g[names[i]] } catch {}',
     ),
     {
       id: 'P15',

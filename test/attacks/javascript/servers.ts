@@ -89,7 +89,7 @@ export const serverAttacks: AttackGroup = {
       id: 'N51',
       title: 'bodies that are compressed twice, in many members, incompletely, or not as declared',
       code: `const read = (name) => fetch(\`http://ok.test:\${externalPort}/\${name}\`).then((r) => r.text()).then((t) => t.length < 100_000, (e) => e.code);
-        return [await read('packed-twice'), await read('packed-members'), await read('packed-wrongly'), await read('packed-half'), await read('packed-unknown')]`,
+        return [await read('compressed-twice'), await read('compressed-members'), await read('compressed-wrongly'), await read('compressed-half'), await read('compressed-unknown')]`,
       expected: '[true,"EGRESS_TOO_LARGE","EGRESS_FAILED","EGRESS_FAILED",true]',
     },
     {

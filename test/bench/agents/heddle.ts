@@ -9,13 +9,13 @@ import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
 import { COUNT_TOOL, QUESTION, openAgentWorkload } from './model.ts';
 
-function agentWorkload(rounds: number, folder: string | undefined): Promise<TimedWorkload> {
+function createAgentWorkload(rounds: number, folder: string | undefined): Promise<TimedWorkload> {
   return openAgentWorkload(rounds, async (url) => {
     const { name: id, ...definition } = COUNT_TOOL;
-    const count = { ...definition, id, idempotent: true, run: async () => ({ counted: 1 }) };
+    const countTool = { ...definition, id, idempotent: true, run: async () => ({ counted: 1 }) };
     const engine = await createEngine({
       ...(folder !== undefined && { data: folder }),
-      blocks: blocks({ tools: [count] }),
+      blocks: blocks({ tools: [countTool] }),
       services: { local: url },
     });
     const fields = {
@@ -41,7 +41,7 @@ function agentWorkload(rounds: number, folder: string | undefined): Promise<Time
 const createFolder = (): string => mkdtempSync(join(tmpdir(), 'heddle-bench-'));
 
 /** Returns a workload: a run of a block with `size` steps. */
-async function stepsWorkload(size: number): Promise<TimedWorkload> {
+async function createStepsWorkload(size: number): Promise<TimedWorkload> {
   const steps: BlockExecutor = {
     types: ['steps'],
     class: 'effect',
@@ -65,7 +65,7 @@ async function stepsWorkload(size: number): Promise<TimedWorkload> {
 }
 
 export const heddle: Contender = {
-  agent: (rounds) => agentWorkload(rounds, undefined),
-  'durable agent': (rounds) => agentWorkload(rounds, createFolder()),
-  steps: stepsWorkload,
+  agent: (rounds) => createAgentWorkload(rounds, undefined),
+  'durable agent': (rounds) => createAgentWorkload(rounds, createFolder()),
+  steps: createStepsWorkload,
 };

@@ -27,7 +27,7 @@ interface Sqlite {
 let threadCount = 0;
 
 /** Returns a workload of the prebuilt agent, with or without a checkpointer. */
-function agentWorkload(rounds: number, isDurable: boolean): Promise<TimedWorkload> {
+function createAgentWorkload(rounds: number, isDurable: boolean): Promise<TimedWorkload> {
   return openAgentWorkload(rounds, async (baseURL) => {
     const { createReactAgent } = await importPeer<PrebuiltModule>('@langchain/langgraph/prebuilt');
     const { ChatOpenAICompletions } = await importPeer<OpenAi>('@langchain/openai');
@@ -35,7 +35,7 @@ function agentWorkload(rounds: number, isDurable: boolean): Promise<TimedWorkloa
       '@langchain/core/tools',
     );
     const { name, description, parameters: schema } = COUNT_TOOL;
-    const count = tool(async () => ({ counted: 1 }), { name, description, schema });
+    const countTool = tool(async () => ({ counted: 1 }), { name, description, schema });
     const llm = new ChatOpenAICompletions({
       ...{ model: 'scripted', apiKey: 'none', streaming: true, maxRetries: 0 },
       configuration: { baseURL },
@@ -44,7 +44,7 @@ function agentWorkload(rounds: number, isDurable: boolean): Promise<TimedWorkloa
     Object.assign(llm, { getNumTokens: async () => 0 });
     const folder = isDurable ? mkdtempSync(join(tmpdir(), 'heddle-bench-')) : undefined;
     const checkpointer = folder === undefined ? undefined : await openSaver(folder);
-    const agent = createReactAgent({ llm, tools: [count], checkpointer });
+    const agent = createReactAgent({ llm, tools: [countTool], checkpointer });
     return {
       async ask() {
         const config = { recursionLimit: 1_000_000, configurable: { thread_id: `t${threadCount++}` } };
@@ -66,7 +66,7 @@ async function openSaver(folder: string): Promise<object> {
 }
 
 /** LangGraph without a checkpointer. */
-export const inMemoryContender: Contender = { agent: (rounds) => agentWorkload(rounds, false) };
+export const inMemoryContender: Contender = { agent: (rounds) => createAgentWorkload(rounds, false) };
 
 /** LangGraph with its SQLite saver, which saves a checkpoint after each step. */
-export const sqliteContender: Contender = { 'durable agent': (rounds) => agentWorkload(rounds, true) };
+export const sqliteContender: Contender = { 'durable agent': (rounds) => createAgentWorkload(rounds, true) };

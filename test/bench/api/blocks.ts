@@ -6,7 +6,7 @@ let stepCount = 0;
 const listeners = new Set<() => void>();
 
 /** A step that increments the output of the previous step. Executed steps are counted. */
-const step: BlockExecutor = {
+const stepBlock: BlockExecutor = {
   types: ['step'],
   class: 'compute',
   execute(context) {
@@ -40,7 +40,7 @@ const gateBlock: BlockExecutor = {
   },
 };
 
-export const BLOCKS: readonly BlockExecutor[] = [step, deferredBlock, gateBlock];
+export const BLOCKS: readonly BlockExecutor[] = [stepBlock, deferredBlock, gateBlock];
 
 /** A workflow of one step. */
 export const STEP_WORKFLOW: Json = workflow([block('S1', 'step')], ['Start -> S1']);
@@ -63,7 +63,7 @@ export const WAIT_WORKFLOW: Json = workflow(
 );
 
 /** Returns the number of steps that have run in this process. */
-export function countSteps(): number {
+export function getStepCount(): number {
   return stepCount;
 }
 

@@ -6,7 +6,7 @@ import { createApi } from '@heddle/api';
 import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
 import { createEngine } from '@heddle/engine';
 import { draftOf } from '../../support/draft.ts';
-import { serverOf } from '../../support/postgres-server.ts';
+import { getOrStartServer } from '../../support/postgres-server.ts';
 import { resolveTool } from '../../tools/fetch.ts';
 import { BLOCKS, WEBHOOK_WORKFLOW, STEP_WORKFLOW, WAIT_WORKFLOW } from './blocks.ts';
 import type { Endpoint, Contender, Storage } from './contender.ts';
@@ -24,15 +24,15 @@ function fail(error: unknown): never {
 }
 
 function folderOptions(folder: string | undefined) {
-  const data = folder === undefined ? {} : { data: folder };
-  return { service: data, engine: data };
+  const dataOptions = folder === undefined ? {} : { data: folder };
+  return { service: dataOptions, engine: dataOptions };
 }
 
 /** Returns options with two new schemas. The PostgreSQL server is that of this benchmark and stops with it. */
 async function postgresOptions() {
   const tool = resolveTool('postgres');
   if (!tool) throw new Error('The rows of PostgreSQL need a PostgreSQL server, but none is available.');
-  const url = (await serverOf(tool)).url('postgres');
+  const url = (await getOrStartServer(tool)).url('postgres');
   const [serviceSchema, engineSchema] = [randomUUID(), randomUUID()].map(
     (id) => `s${id.replaceAll('-', '')}`,
   ) as [string, string];
@@ -104,8 +104,8 @@ export async function open(folder: string | undefined, storage: Storage): Promis
   /** Deploys a webhook that starts the smallest run. Returns its endpoint. */
   async function deployWebhook(): Promise<Endpoint> {
     const { path } = await deploy('Hook', WEBHOOK_WORKFLOW);
-    const deployment = path.replace('/execute', '/deployment');
-    const { webhooks } = await call<{ webhooks: { url: string }[] }>('GET', deployment);
+    const deploymentPath = path.replace('/execute', '/deployment');
+    const { webhooks } = await call<{ webhooks: { url: string }[] }>('GET', deploymentPath);
     const { pathname } = new URL(webhooks[0]?.url ?? '');
     return { path: pathname, headers: { 'Content-Type': 'application/json' } };
   }

@@ -59,13 +59,13 @@ export async function sendRequests(
   requestCount: number,
 ): Promise<LoadSample> {
   const { isAsync, startsRuns } = spec;
-  const initialSteps = isAsync || startsRuns ? await server.readMetric('steps') : 0;
+  const initialStepCount = isAsync || startsRuns ? await server.readMetric('steps') : 0;
   const initialCpuMs = await server.readMetric('cpu');
   const { responseTimesMs, startMs, lastResponseMs } = await runAutocannon(server.origin, spec, requestCount);
-  if (isAsync) await server.waitForSteps(initialSteps + requestCount);
+  if (isAsync) await server.waitForSteps(initialStepCount + requestCount);
   const durationMs = (isAsync ? performance.now() : lastResponseMs) - startMs;
   const cpuMs = (await server.readMetric('cpu')) - initialCpuMs;
-  if (startsRuns) await server.waitForSteps(initialSteps + requestCount);
+  if (startsRuns) await server.waitForSteps(initialStepCount + requestCount);
   return {
     p50: medianOf(responseTimesMs),
     p99: quantileOf(responseTimesMs, 0.99),
@@ -75,8 +75,10 @@ export async function sendRequests(
 }
 
 export function quantileOf(values: readonly number[], quantile: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * quantile))] as number;
+  const sortedValues = values.toSorted((a, b) => a - b);
+  return sortedValues[
+    Math.min(sortedValues.length - 1, Math.floor(sortedValues.length * quantile))
+  ] as number;
 }
 
 async function runAutocannon(
@@ -102,11 +104,11 @@ async function runAutocannon(
     lastResponseMs = performance.now();
   });
   const totals = await promise;
-  const correct = totals.statusCodeStats[expectedStatus]?.count ?? 0;
-  if (correct === requestCount && totals.mismatches === 0)
+  const correctCount = totals.statusCodeStats[expectedStatus]?.count ?? 0;
+  if (correctCount === requestCount && totals.mismatches === 0)
     return { responseTimesMs, startMs, lastResponseMs };
   throw new Error(
-    `${correct} of ${requestCount} responses have status ${expectedStatus}, ${totals.mismatches} do not contain ${expectedText}; ` +
+    `${correctCount} of ${requestCount} responses have status ${expectedStatus}, ${totals.mismatches} do not contain ${expectedText}; ` +
       `${totals.errors} errors, ${totals.timeouts} timeouts`,
   );
 }

@@ -59,7 +59,7 @@ function runRequestOf(fields: object): (server: Server) => Pick<RequestSpec, 'pa
   return (server) => ({ ...server.endpoint('run'), body: JSON.stringify({ ...fields, input: {} }) });
 }
 
-function sequentialMeasurement([storage, label]: readonly [Storage, string]): ApiMeasurement {
+function createSequentialMeasurement([storage, label]: readonly [Storage, string]): ApiMeasurement {
   const name = `synchronous run, ${label}`;
   const runRequest = runRequestOf({});
   const boundFields = {
@@ -96,7 +96,7 @@ function sequentialMeasurement([storage, label]: readonly [Storage, string]): Ap
   };
 }
 
-function concurrentMeasurement(
+function createConcurrentMeasurement(
   [storage, label]: readonly [Storage, string],
   mode: 'synchronous' | 'asynchronous',
 ): ApiMeasurement {
@@ -192,7 +192,7 @@ const SEEDED_STORAGES: readonly (readonly [Storage, string])[] = [
   ['seeded postgres', ', PostgreSQL'],
 ];
 
-function readMeasurement(key: string, [storage, label]: readonly [Storage, string]): ApiMeasurement {
+function createReadMeasurement(key: string, [storage, label]: readonly [Storage, string]): ApiMeasurement {
   const { endpoint, query = '', expectedText } = READS[key] as (typeof READS)[string];
   const name = key + label;
   const boundFields = {
@@ -243,7 +243,7 @@ const ERROR_RESPONSES: { readonly [key: string]: ErrorResponseCase } = {
   },
 };
 
-function errorResponseMeasurement(key: string, storage: Storage): ApiMeasurement {
+function createErrorResponseMeasurement(key: string, storage: Storage): ApiMeasurement {
   const { expectedStatus, expectedText, request } = ERROR_RESPONSES[key] as ErrorResponseCase;
   const name = `refusals: ${key}`;
   const runRequest = runRequestOf({});
@@ -269,11 +269,13 @@ function errorResponseMeasurement(key: string, storage: Storage): ApiMeasurement
 }
 
 export const API_MEASUREMENTS: readonly ApiMeasurement[] = [
-  ...STORAGES.map((storage) => sequentialMeasurement(storage)),
-  ...STORAGES.map((storage) => concurrentMeasurement(storage, 'synchronous')),
-  ...STORAGES.map((storage) => concurrentMeasurement(storage, 'asynchronous')),
+  ...STORAGES.map((storage) => createSequentialMeasurement(storage)),
+  ...STORAGES.map((storage) => createConcurrentMeasurement(storage, 'synchronous')),
+  ...STORAGES.map((storage) => createConcurrentMeasurement(storage, 'asynchronous')),
   deliveriesMeasurement,
   streamsMeasurement,
-  ...Object.keys(ERROR_RESPONSES).map((key) => errorResponseMeasurement(key, 'folder')),
-  ...SEEDED_STORAGES.flatMap((storage) => Object.keys(READS).map((key) => readMeasurement(key, storage))),
+  ...Object.keys(ERROR_RESPONSES).map((key) => createErrorResponseMeasurement(key, 'folder')),
+  ...SEEDED_STORAGES.flatMap((storage) =>
+    Object.keys(READS).map((key) => createReadMeasurement(key, storage)),
+  ),
 ];

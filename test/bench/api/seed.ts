@@ -20,10 +20,10 @@ export async function seedLog(
       case n % 3 when 0 then 'manual' else 'api' end, n * 1000, n * 1000 + n % 700, n % 700, -1, 1, 0, 1
     from numbers`.execute(db);
   // The service does this in the background, a few hundred runs at a time.
-  for (const width of BUCKET_WIDTHS_MS)
+  for (const widthMs of BUCKET_WIDTHS_MS)
     await sql`insert into run_totals (workspace_id, width_ms, start_ms, workflow_id, trigger, level, runs, duration_ms, timed,
         cost_micros)
-      select workspace_id, ${sql.lit(width)}, started_ms / ${sql.lit(width)} * ${sql.lit(width)}, workflow_id, trigger, level,
+      select workspace_id, ${sql.lit(widthMs)}, started_ms / ${sql.lit(widthMs)} * ${sql.lit(widthMs)}, workflow_id, trigger, level,
         count(*), sum(duration_ms), count(*), 0
       from run_logs where totalled = 0 and ended_ms is not null group by 1, 2, 3, 4, 5, 6`.execute(db);
   await sql`update run_logs set totalled = 1 where ended_ms is not null`.execute(db);

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readCpuMs, serve } from '../ipc.ts';
-import { openGate, countSteps, waitForSteps } from './blocks.ts';
+import { openGate, getStepCount, waitForSteps } from './blocks.ts';
 import type {
   OpenedContender,
   Storage,
@@ -49,16 +49,16 @@ async function handleRequest(request: ServerRequest): Promise<Reply> {
     await waitForSteps(request.steps);
     return 'done';
   }
-  if (request === 'steps') return { number: countSteps() };
+  if (request === 'steps') return { number: getStepCount() };
   if (request === 'cpu') return { number: readCpuMs() };
-  if (request === 'memory') return { number: readLiveKb() };
+  if (request === 'memory') return { number: readLiveMemoryKb() };
   if (request === 'gate') openGate();
   else await close();
   return 'done';
 }
 
 /** Returns the live memory, after a garbage collection. */
-function readLiveKb(): number {
+function readLiveMemoryKb(): number {
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

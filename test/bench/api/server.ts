@@ -22,7 +22,7 @@ export class Server {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: PROCESS_ENV,
   });
-  #opened: OpenedContender | undefined;
+  #openedContender: OpenedContender | undefined;
 
   private constructor(contender: ContenderName) {
     this.contender = contender;
@@ -31,7 +31,7 @@ export class Server {
   static async start(contender: ContenderName, storage: Storage): Promise<Server> {
     const server = new Server(contender);
     try {
-      server.#opened = (await server.#request({ open: contender, storage })) as OpenedContender;
+      server.#openedContender = (await server.#request({ open: contender, storage })) as OpenedContender;
       return server;
     } catch (error) {
       await server.stop();
@@ -40,12 +40,12 @@ export class Server {
   }
 
   get origin(): string {
-    return this.#opened?.origin ?? '';
+    return this.#openedContender?.origin ?? '';
   }
 
   /** Throws if this contender does not have the endpoint. */
   endpoint(name: 'run' | 'wait' | 'webhook' | ReadName): Endpoint {
-    const { run, wait, webhook, reads } = this.#opened ?? {};
+    const { run, wait, webhook, reads } = this.#openedContender ?? {};
     const endpoint = { run, wait, webhook, ...reads }[name];
     if (!endpoint) throw new Error(`${this.contender} has no endpoint "${name}".`);
     return endpoint;

@@ -35,10 +35,10 @@ export async function measureStreams(server: Server, count: number): Promise<Str
     const startMs = performance.now();
     const streams = await Promise.all(Array.from({ length: count }, () => openStream(server, agent)));
     const memoryPerStreamKb = ((await server.readMetric('memory')) - initialKb) / count;
-    const gateMs = performance.now();
+    const gateOpenedMs = performance.now();
     await server.openGate();
     const texts = await Promise.all(streams.map(({ wholeText }) => wholeText));
-    const allEndedMs = performance.now() - gateMs;
+    const allEndedMs = performance.now() - gateOpenedMs;
     const incompleteTexts = texts.filter((text) => !isComplete(text));
     if (incompleteTexts.length > 0)
       throw new Error(`${incompleteTexts.length} of ${count} streams ended as: ${incompleteTexts[0]}`);
@@ -56,7 +56,7 @@ export async function measureStreams(server: Server, count: number): Promise<Str
 
 /** Returns true if a stream has the chunk, the result, and the end marker, once each. */
 function isComplete(text: string): boolean {
-  const events = text.split('\n\n').filter((part) => part.startsWith('data: '));
+  const events = text.split('\n\n').filter((event) => event.startsWith('data: '));
   const [first = '', final = '', done = ''] = events;
   const hasResult = first.includes('"chunk":"1"') && final.includes('"success":true');
   return events.length === 3 && hasResult && `${done}\n\n` === formatSseEvent(SSE_EVENTS.done);
@@ -66,12 +66,12 @@ function isComplete(text: string): boolean {
 function openStream(server: Server, agent: Agent): Promise<OpenStream> {
   const { promise, resolve, reject } = Promise.withResolvers<OpenStream>();
   const { path, headers } = server.endpoint('wait');
-  const outgoing = request(server.origin + path, { method: 'POST', agent, headers });
-  outgoing.on('error', reject);
-  outgoing.setTimeout(TIMEOUT_MS, () =>
-    outgoing.destroy(new Error('A stream sent nothing within the time limit.')),
+  const clientRequest = request(server.origin + path, { method: 'POST', agent, headers });
+  clientRequest.on('error', reject);
+  clientRequest.setTimeout(TIMEOUT_MS, () =>
+    clientRequest.destroy(new Error('A stream sent nothing within the time limit.')),
   );
-  outgoing.on('response', (response: IncomingMessage) => {
+  clientRequest.on('response', (response: IncomingMessage) => {
     let text = '';
     const { promise: wholeText, resolve: end, reject: fail } = Promise.withResolvers<string>();
     // Before the first event, nothing waits for the end of the stream.
@@ -87,6 +87,6 @@ function openStream(server: Server, agent: Agent): Promise<OpenStream> {
     });
     response.on('error', fail);
   });
-  outgoing.end(BODY);
+  clientRequest.end(BODY);
   return promise;
 }

@@ -1,9 +1,9 @@
 import { importPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { importWorkloads } from './process.ts';
+import { createImportWorkloads } from './process.ts';
 
-interface Module {
+interface StepFunctionsModule {
   StateMachine: new (definition: object) => {
     run(input: unknown, options: object): { result: Promise<unknown> };
   };
@@ -22,7 +22,7 @@ async function createWorkload(
   tasks: readonly string[],
   check: (result: unknown) => void,
 ): Promise<TimedWorkload> {
-  const { StateMachine } = await importPeer<Module>('aws-local-stepfunctions');
+  const { StateMachine } = await importPeer<StepFunctionsModule>('aws-local-stepfunctions');
   const stateMachine = new StateMachine(definition);
   const handlers = Object.fromEntries(tasks.map((name) => [name, increment]));
   return {
@@ -35,7 +35,7 @@ async function createWorkload(
 
 /** An interpreter of Amazon States Language. Its tasks are functions, and it records nothing. */
 export const contender: Contender = {
-  ...importWorkloads('aws-local-stepfunctions'),
+  ...createImportWorkloads('aws-local-stepfunctions'),
   chain(size) {
     const names = Array.from({ length: size }, (_, i) => `S${i}`);
     const states = Object.fromEntries(names.map((name, i) => [name, task(name, names[i + 1])]));

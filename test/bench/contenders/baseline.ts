@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { baseline as agents } from '../agents/baseline.ts';
-import { expectValues, expressionsOf, INPUT } from '../sandbox/code.ts';
+import { expectExpressionResults, expressionsOf, INPUT } from '../sandbox/code.ts';
 import { loadIsolatedVm } from '../sandbox/load-isolated-vm.ts';
 import { measureFirstOutput, DONE_OUTPUT } from '../sandbox/program.ts';
 import { EMITTER_PROCESS } from '../streams/heddle.ts';
-import { medianDelayWorkload, msSince } from '../streams/emitter.ts';
+import { createMedianDelayWorkload, msSince } from '../streams/emitter.ts';
 import { DURABLE_CHAIN_LENGTH, expectResult } from '../workload.ts';
 import type { Contender, SelfMeasuringWorkload, TimedWorkload } from '../workload.ts';
 import { measurePeakMemory } from './process.ts';
@@ -22,7 +22,7 @@ import { measurePeakMemory } from './process.ts';
 const streams: Contender = {
   'first text': () => {
     const emitter = new EventEmitter();
-    return medianDelayWorkload(
+    return createMedianDelayWorkload(
       async () => {
         setImmediate(() => emitter.emit('text', String(process.hrtime.bigint())));
         for await (const [time] of on(emitter, 'text')) return msSince(time as string);
@@ -34,7 +34,7 @@ const streams: Contender = {
   'first text in another process': async () => {
     const child = fork(EMITTER_PROCESS, [], { execArgv: ['--no-warnings'] });
     await once(child, 'message');
-    return medianDelayWorkload(
+    return createMedianDelayWorkload(
       async () => {
         child.send('emit');
         const [{ time }] = (await once(child, 'message')) as [{ time: string }];
@@ -53,16 +53,16 @@ async function step(n: number): Promise<number> {
  * Returns a workload that commits once for each step, with a row as large as a journal entry. Concurrent runs share no
  * commits.
  */
-function commitWorkload(concurrency: number): TimedWorkload {
+function createCommitWorkload(concurrency: number): TimedWorkload {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const db = new DatabaseSync(join(folder, 'baseline.db'));
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
   db.exec('CREATE TABLE steps (id INTEGER PRIMARY KEY, run INTEGER, seq INTEGER, entry TEXT)');
   const insert = db.prepare('INSERT INTO steps (run, seq, entry) VALUES (?, ?, ?)');
   const entry = JSON.stringify({ type: 'completed', block: 'S1', scope: [], output: 'x'.repeat(100) });
-  let run = 0;
+  let runCount = 0;
   const runChain = async (): Promise<void> => {
-    const runId = run++;
+    const runId = runCount++;
     let n = 0;
     for (; n < DURABLE_CHAIN_LENGTH; n = await step(n)) insert.run(runId, n, entry);
     expectResult(n, DURABLE_CHAIN_LENGTH);
@@ -80,7 +80,7 @@ function commitWorkload(concurrency: number): TimedWorkload {
  * Returns a workload that creates new contexts in a warm isolate of this process: new globals, without a process
  * boundary, thread or guest API.
  */
-function isolateWorkload(concurrency: number): TimedWorkload {
+function createIsolateWorkload(concurrency: number): TimedWorkload {
   const { Isolate } = loadIsolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
   const evaluate = (): void => {
@@ -96,20 +96,20 @@ function isolateWorkload(concurrency: number): TimedWorkload {
 }
 
 /** Returns a workload that evaluates expressions in one new context of a warm isolate. */
-function expressionWorkload(size: number): TimedWorkload {
+function createExpressionWorkload(size: number): TimedWorkload {
   const { Isolate } = loadIsolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
   return {
     runOnce() {
       const context = isolate.createContextSync();
       context.evalSync(`var n = ${INPUT}`);
-      expectValues(expressionsOf(size).map((code) => context.evalSync(code) as number));
+      expectExpressionResults(expressionsOf(size).map((code) => context.evalSync(code) as number));
       context.release();
     },
   };
 }
 
-const nodeMemoryWorkload = (): SelfMeasuringWorkload => ({
+const createNodeMemoryWorkload = (): SelfMeasuringWorkload => ({
   sample: async () => measurePeakMemory(['-e', '0']),
 });
 
@@ -135,11 +135,11 @@ export const contender: Contender = {
       expectResult(await step(results[0] as number), 2);
     },
   }),
-  durable: () => commitWorkload(1),
-  'durable in flight': commitWorkload,
-  sandbox: () => isolateWorkload(1),
-  'sandbox in flight': isolateWorkload,
-  expressions: expressionWorkload,
+  durable: () => createCommitWorkload(1),
+  'durable in flight': createCommitWorkload,
+  sandbox: () => createIsolateWorkload(1),
+  'sandbox in flight': createIsolateWorkload,
+  expressions: createExpressionWorkload,
   'sandbox program': () => ({
     sample: () => measureFirstOutput(process.execPath, ['-e', `process.stdout.write('${DONE_OUTPUT}')`]),
   }),
@@ -150,8 +150,8 @@ export const contender: Contender = {
       return performance.now() - startMs;
     },
   }),
-  'memory at start': nodeMemoryWorkload,
-  'sandbox memory': nodeMemoryWorkload,
+  'memory at start': createNodeMemoryWorkload,
+  'sandbox memory': createNodeMemoryWorkload,
   ...agents,
   ...streams,
 };

@@ -16,19 +16,20 @@ const BLOCKS_PER_MEASUREMENT = 50;
 /** Returns the peak increase of live memory, in MB, during a chain whose blocks output `chars` characters each. */
 async function measurePeakIncrease(blockCount: number, chars: number): Promise<number> {
   const collectGarbage = globalThis.gc as () => void;
-  const measureLiveMb = (): number => {
+  const measureLiveMemoryMb = (): number => {
     collectGarbage();
     const { heapUsed, external } = process.memoryUsage();
     return (heapUsed + external) / MB;
   };
   let count = 0;
-  let maxLiveMb = 0;
+  let maxLiveMemoryMb = 0;
   const step: BlockExecutor = {
     types: ['step'],
     class: 'compute',
     execute() {
       count++;
-      if (count % BLOCKS_PER_MEASUREMENT === 0) maxLiveMb = Math.max(maxLiveMb, measureLiveMb());
+      if (count % BLOCKS_PER_MEASUREMENT === 0)
+        maxLiveMemoryMb = Math.max(maxLiveMemoryMb, measureLiveMemoryMb());
       return { output: { count, text: String.fromCharCode(97 + (count % 26)).repeat(chars) } };
     },
   };
@@ -37,24 +38,24 @@ async function measurePeakIncrease(blockCount: number, chars: number): Promise<n
   if (!compiled?.ok) throw new Error('The workflow does not compile.');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const engine = await createEngine({ data: folder, blocks: [step] });
-  const initialMb = measureLiveMb();
+  const initialMb = measureLiveMemoryMb();
   const { status } = await engine.execute({ plan: compiled.plan }, {});
   expectResult(status, 'completed');
   await engine.close();
   rmSync(folder, { recursive: true });
   expectResult(count, blockCount);
-  return maxLiveMb - initialMb;
+  return maxLiveMemoryMb - initialMb;
 }
 
 /**
  * Measures how much more live memory a run needs if its outputs have 64 MB instead of 16 MB. The number of blocks is
  * the same, and all outputs are stored by reference.
  */
-export function outputMemoryWorkload(blockCount: number): SelfMeasuringWorkload {
+export function createOutputMemoryWorkload(blockCount: number): SelfMeasuringWorkload {
   return {
     async sample() {
-      const smallMb = await measurePeakIncrease(blockCount, (16 * MB) / blockCount);
-      return (await measurePeakIncrease(blockCount, (64 * MB) / blockCount)) - smallMb;
+      const increaseWithSmallOutputsMb = await measurePeakIncrease(blockCount, (16 * MB) / blockCount);
+      return (await measurePeakIncrease(blockCount, (64 * MB) / blockCount)) - increaseWithSmallOutputsMb;
     },
   };
 }

@@ -11,18 +11,18 @@ import { chainOf } from './workflows.ts';
 
 const CLI_PATH = fileURLToPath(new URL('../../../packages/cli/bin/heddle.js', import.meta.url));
 
-function withFolder<T>(use: (folder: string, args: string[]) => T): T {
+function withFolder<T>(callback: (folder: string, args: string[]) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   writeFileSync(join(folder, 'flow.json'), JSON.stringify(chainOf(0)));
   try {
-    return use(folder, [CLI_PATH, 'run', 'flow.json', '--json']);
+    return callback(folder, [CLI_PATH, 'run', 'flow.json', '--json']);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
 /** Measures the milliseconds from the start of the process to the recorded end of the start trigger. */
-export function coldStartWorkload(): SelfMeasuringWorkload {
+export function createColdStartWorkload(): SelfMeasuringWorkload {
   const measureOnce = (): number =>
     withFolder((folder, args) => {
       const startMs = Date.now();
@@ -36,6 +36,6 @@ export function coldStartWorkload(): SelfMeasuringWorkload {
 }
 
 /** Measures the peak memory of the CLI for a run without a sandbox, in MB. */
-export function startMemoryWorkload(): SelfMeasuringWorkload {
+export function createStartMemoryWorkload(): SelfMeasuringWorkload {
   return { sample: async () => withFolder((folder, args) => measurePeakMemory(args, folder)) };
 }

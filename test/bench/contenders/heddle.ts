@@ -11,8 +11,8 @@ import type { Contender, TimedWorkload } from '../workload.ts';
 import { heddle as agents } from '../agents/heddle.ts';
 import { heddle as streams } from '../streams/heddle.ts';
 import { heddle as triggers } from '../triggers/heddle.ts';
-import { coldStartWorkload, startMemoryWorkload } from './heddle-process.ts';
-import { outputMemoryWorkload } from './heddle-outputs.ts';
+import { createColdStartWorkload, createStartMemoryWorkload } from './heddle-process.ts';
+import { createOutputMemoryWorkload } from './heddle-outputs.ts';
 import { chainOf, fanOutOf, loopOf } from './workflows.ts';
 
 /** The step of all contenders: it increments the output of the previous step. */
@@ -49,15 +49,15 @@ function createRunWorkload(plan: Plan, check: (output: unknown) => void): TimedW
   };
 }
 
-function durableRunsWorkload(concurrency: number): TimedWorkload {
+function createDurableRunsWorkload(concurrency: number): TimedWorkload {
   const plan = planOf(chainOf(DURABLE_CHAIN_LENGTH));
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const enginePromise = openEngine(folder);
   return {
     async runOnce() {
       const engine = await enginePromise;
-      const pending = Array.from({ length: concurrency }, () => engine.execute({ plan }, {}));
-      for (const { output } of await Promise.all(pending))
+      const pendingRuns = Array.from({ length: concurrency }, () => engine.execute({ plan }, {}));
+      for (const { output } of await Promise.all(pendingRuns))
         expectResult((output as { n: number }).n, DURABLE_CHAIN_LENGTH);
     },
     async close() {
@@ -67,7 +67,7 @@ function durableRunsWorkload(concurrency: number): TimedWorkload {
   };
 }
 
-function sandboxJobsWorkload(concurrency: number): TimedWorkload {
+function createSandboxJobsWorkload(concurrency: number): TimedWorkload {
   const sandbox = createSandbox();
   const job = { runId: 'run', code: 'return n + 1', values: { n: '41' } };
   return {
@@ -88,19 +88,19 @@ export const contender: Contender = {
     ),
   'fan-out': (size) =>
     createRunWorkload(planOf(fanOutOf(size)), (output) => expectResult((output as { n: number }).n, 2)),
-  durable: () => durableRunsWorkload(1),
-  'durable in flight': durableRunsWorkload,
-  sandbox: () => sandboxJobsWorkload(1),
-  'sandbox in flight': sandboxJobsWorkload,
+  durable: () => createDurableRunsWorkload(1),
+  'durable in flight': createDurableRunsWorkload,
+  sandbox: () => createSandboxJobsWorkload(1),
+  'sandbox in flight': createSandboxJobsWorkload,
   compile: (size) => {
     const { workflow } = parseWorkflow(chainOf(size));
     if (!workflow) throw new Error('The workflow cannot be parsed.');
     const blocks = [{ type: 'step', class: 'compute' }] as const;
     return { runOnce: () => expectResult(compile(workflow, { blockTypes: blocks }).ok, true) };
   },
-  'cold start': coldStartWorkload,
-  'memory at start': startMemoryWorkload,
-  'memory of outputs': outputMemoryWorkload,
+  'cold start': createColdStartWorkload,
+  'memory at start': createStartMemoryWorkload,
+  'memory of outputs': createOutputMemoryWorkload,
   ...agents,
   ...streams,
   ...triggers,

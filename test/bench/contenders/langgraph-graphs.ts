@@ -13,7 +13,7 @@ interface State {
   n: number;
 }
 
-interface Module {
+interface LangGraphModule {
   Annotation: ((options: object) => unknown) & { Root(fields: object): unknown };
   StateGraph: new (state: unknown) => Builder;
 }
@@ -29,13 +29,13 @@ export interface GraphWorkloadOptions {
 let threadCount = 0;
 
 /** Returns a workload: `concurrency` concurrent runs of a graph. Its state is a number, to which each step adds 1. */
-export async function graphWorkload({
+export async function createGraphWorkload({
   build,
   expected,
   checkpointer,
   concurrency = 1,
 }: GraphWorkloadOptions): Promise<TimedWorkload> {
-  const { Annotation, StateGraph } = await importPeer<Module>('@langchain/langgraph');
+  const { Annotation, StateGraph } = await importPeer<LangGraphModule>('@langchain/langgraph');
   const n = Annotation({ reducer: (a: number, b: number) => a + b, default: () => 0 });
   const app = build(new StateGraph(Annotation.Root({ n }))).compile({ checkpointer });
   const runGraph = async (): Promise<void> => {
@@ -58,9 +58,9 @@ export function addChain(builder: Builder, size: number): Builder {
 
 /** The graphs that need no checkpointer. */
 export const graphs: Contender = {
-  chain: (size) => graphWorkload({ build: (builder) => addChain(builder, size), expected: size }),
+  chain: (size) => createGraphWorkload({ build: (builder) => addChain(builder, size), expected: size }),
   loop: (size) =>
-    graphWorkload({
+    createGraphWorkload({
       build: (builder) =>
         builder
           .addNode('step', step)
@@ -69,7 +69,7 @@ export const graphs: Contender = {
       expected: size,
     }),
   'fan-out': (size) =>
-    graphWorkload({
+    createGraphWorkload({
       build(builder) {
         for (const name of stepNames(size)) builder.addNode(name, step).addEdge('__start__', name);
         return builder.addNode('join', step).addEdge(stepNames(size), 'join').addEdge('join', '__end__');

@@ -5,17 +5,17 @@ import { sqliteContender } from '../agents/langgraph.ts';
 import { importPeer } from '../peer.ts';
 import { DURABLE_CHAIN_LENGTH } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { addChain, graphWorkload } from './langgraph-graphs.ts';
+import { addChain, createGraphWorkload } from './langgraph-graphs.ts';
 
-interface Module {
+interface SqliteModule {
   SqliteSaver: { fromConnString(file: string): object };
 }
 
-async function durableRunsWorkload(concurrency: number): Promise<TimedWorkload> {
-  const { SqliteSaver } = await importPeer<Module>('@langchain/langgraph-checkpoint-sqlite');
+async function createDurableRunsWorkload(concurrency: number): Promise<TimedWorkload> {
+  const { SqliteSaver } = await importPeer<SqliteModule>('@langchain/langgraph-checkpoint-sqlite');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const checkpointer = SqliteSaver.fromConnString(join(folder, 'graph.db'));
-  const workload = await graphWorkload({
+  const workload = await createGraphWorkload({
     build: (builder) => addChain(builder, DURABLE_CHAIN_LENGTH),
     expected: DURABLE_CHAIN_LENGTH,
     checkpointer,
@@ -26,7 +26,7 @@ async function durableRunsWorkload(concurrency: number): Promise<TimedWorkload> 
 
 /** LangGraph with its SQLite saver, which commits in WAL mode without a flush per commit. */
 export const contender: Contender = {
-  durable: () => durableRunsWorkload(1),
-  'durable in flight': durableRunsWorkload,
+  durable: () => createDurableRunsWorkload(1),
+  'durable in flight': createDurableRunsWorkload,
   ...sqliteContender,
 };

@@ -1,7 +1,7 @@
 import { requirePeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { importWorkloads } from './process.ts';
+import { createImportWorkloads } from './process.ts';
 
 interface Execution {
   data: { resultData: { error?: Error; runData: { [node: string]: { data: { main: Item[][] } }[] } } };
@@ -121,7 +121,7 @@ const connectionTo = (name: string, index = 0): { node: string; type: 'main'; in
 
 /** n8n's engine without database, server or editor, with minimal nodes written for this benchmark. */
 export const contender: Contender = {
-  ...importWorkloads('n8n-core'),
+  ...createImportWorkloads('n8n-core'),
   chain(size) {
     const names = Array.from({ length: size }, (_, i) => `s${i}`);
     const edges = names.slice(1).map((name, i) => [`s${i}`, { main: [[connectionTo(name)]] }] satisfies Edge);

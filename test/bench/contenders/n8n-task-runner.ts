@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { requirePeer, requirePeerFile } from '../peer.ts';
 import { CODE, INPUT, PACKAGES, PACKAGES_CODE, RESULT } from '../sandbox/code.ts';
-import { twoProcessesWorkload } from '../sandbox/two-processes.ts';
+import { createTwoProcessesWorkload } from '../sandbox/two-processes.ts';
 import { programWorkloads } from '../sandbox/program.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
@@ -20,7 +20,7 @@ interface Broker {
  * Returns a workload of `concurrency` concurrent tasks. The runner of n8n's Code node runs in this process and gets its
  * tasks directly. In production, it gets them from a broker, which is slower.
  */
-async function runnerWorkload(concurrency: number, code = CODE): Promise<TimedWorkload> {
+async function createRunnerWorkload(concurrency: number, code = CODE): Promise<TimedWorkload> {
   // Otherwise the runner freezes the prototypes of the process, which breaks the connection to the broker below.
   process.env['NODE_ENV'] = 'test';
   const { JsTaskRunner } = requirePeerFile<{ JsTaskRunner: new (config: object) => Runner }>(
@@ -64,8 +64,8 @@ async function runnerWorkload(concurrency: number, code = CODE): Promise<TimedWo
 
 export const contender: Contender = {
   ...programWorkloads({ url: import.meta.url }),
-  sandbox: () => runnerWorkload(1),
-  'sandbox in flight': (size) => runnerWorkload(size),
-  'sandbox on two cores': (size) => twoProcessesWorkload('n8n-task-runner', size),
-  'sandbox packages': () => runnerWorkload(1, PACKAGES_CODE),
+  sandbox: () => createRunnerWorkload(1),
+  'sandbox in flight': (size) => createRunnerWorkload(size),
+  'sandbox on two cores': (size) => createTwoProcessesWorkload('n8n-task-runner', size),
+  'sandbox packages': () => createRunnerWorkload(1, PACKAGES_CODE),
 };

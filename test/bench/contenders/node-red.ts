@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { requirePeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { importWorkloads } from './process.ts';
+import { createImportWorkloads } from './process.ts';
 
 interface Red {
   init(server: unknown, settings: object): void;
@@ -55,7 +55,7 @@ const NODES_HTML = ['in', 'step', 'condition', 'join', 'out']
   )
   .join('');
 
-async function flowWorkload(nodes: FlowNode[], expected: number): Promise<TimedWorkload> {
+async function createFlowWorkload(nodes: FlowNode[], expected: number): Promise<TimedWorkload> {
   const bench: Bench = {};
   Object.assign(globalThis, { heddleBench: bench });
   const userDir = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
@@ -106,14 +106,14 @@ const stepNames = (size: number): string[] => Array.from({ length: size }, (_, i
 
 /** Node-RED passes messages between minimal nodes written for this benchmark. It has no runs and records nothing. */
 export const contender: Contender = {
-  ...importWorkloads('node-red'),
+  ...createImportWorkloads('node-red'),
   chain(size) {
     const names = stepNames(size);
     const chain = names.map((name, i) => node(name, 'step', [[names[i + 1] ?? 'out']]));
-    return flowWorkload([node('in', 'in', [['s0']]), ...chain, node('out', 'out', [])], size);
+    return createFlowWorkload([node('in', 'in', [['s0']]), ...chain, node('out', 'out', [])], size);
   },
   loop: (size) =>
-    flowWorkload(
+    createFlowWorkload(
       [
         node('in', 'in', [['step']]),
         node('step', 'step', [['condition']]),
@@ -124,10 +124,10 @@ export const contender: Contender = {
     ),
   'fan-out'(size) {
     const branches = stepNames(size).map((name) => node(name, 'step', [['join']]));
-    const join = node('join', 'join', [['last']], size);
-    const last = node('last', 'step', [['out']]);
-    return flowWorkload(
-      [node('in', 'in', [stepNames(size)]), ...branches, join, last, node('out', 'out', [])],
+    const joinNode = node('join', 'join', [['last']], size);
+    const lastNode = node('last', 'step', [['out']]);
+    return createFlowWorkload(
+      [node('in', 'in', [stepNames(size)]), ...branches, joinNode, lastNode, node('out', 'out', [])],
       2,
     );
   },

@@ -11,7 +11,7 @@ import type { Contender } from '../workload.ts';
  * A JavaScript expression for the peak memory of a process since its program started, in MB. `maxRSS` also includes the
  * memory of the process from which it was forked; only Linux reports `VmHWM`.
  */
-const PEAK_EXPRESSION = `process.platform === 'linux'
+const PEAK_MEMORY_EXPRESSION = `process.platform === 'linux'
   ? Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024
   : process.resourceUsage().maxRSS / 1024`;
 
@@ -20,7 +20,7 @@ export function measurePeakMemory(args: readonly string[], cwd?: string): number
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const file = join(folder, 'peak');
   const program = `import { readFileSync, writeFileSync } from 'node:fs';
-process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(${PEAK_EXPRESSION})));`;
+process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(${PEAK_MEMORY_EXPRESSION})));`;
   const preload = `data:text/javascript,${encodeURIComponent(program)}`;
   try {
     const { status } = spawnSync(process.execPath, ['--import', preload, ...args], { cwd, stdio: 'ignore' });
@@ -32,7 +32,9 @@ process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(${PEAK_EX
 }
 
 /** Returns the workloads of a contender that only loads these modules. */
-export function importWorkloads(...modules: string[]): Pick<Contender, 'cold start' | 'memory at start'> {
+export function createImportWorkloads(
+  ...modules: string[]
+): Pick<Contender, 'cold start' | 'memory at start'> {
   const program = modules.map((name) => `await import(${JSON.stringify(name)});`).join('\n');
   const args = ['--input-type=module', '-e', `${program}\nprocess.exit(0)`];
   const cwd = BENCH_FOLDER;

@@ -1,14 +1,14 @@
 import { importPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { importWorkloads } from './process.ts';
+import { createImportWorkloads } from './process.ts';
 
-interface Module {
+interface XStateModule {
   assign(update: object): unknown;
   createActor(machine: unknown): { start(): unknown };
   createMachine(definition: object): unknown;
   fromPromise(creator: (options: { input: number }) => Promise<number>): unknown;
-  waitFor(actor: unknown, done: (snapshot: Snapshot) => boolean, options: object): Promise<Snapshot>;
+  waitFor(actor: unknown, predicate: (snapshot: Snapshot) => boolean, options: object): Promise<Snapshot>;
 }
 
 interface Snapshot {
@@ -18,8 +18,12 @@ interface Snapshot {
 
 type CreateDefinition = (implementations: { step: unknown; increment: unknown }) => object;
 
-async function machineWorkload(createDefinition: CreateDefinition, expected: number): Promise<TimedWorkload> {
-  const { assign, createActor, createMachine, fromPromise, waitFor } = await importPeer<Module>('xstate');
+async function createMachineWorkload(
+  createDefinition: CreateDefinition,
+  expected: number,
+): Promise<TimedWorkload> {
+  const { assign, createActor, createMachine, fromPromise, waitFor } =
+    await importPeer<XStateModule>('xstate');
   const step = fromPromise(async ({ input }) => input + 1);
   const increment = assign({ n: ({ context }: Snapshot) => context.n + 1 });
   const machine = createMachine({ context: { n: 0 }, ...createDefinition({ step, increment }) });
@@ -39,9 +43,9 @@ const invokingState = (step: unknown, onDone: unknown): object => ({
 
 /** A state machine whose steps are invoked promises. */
 export const contender: Contender = {
-  ...importWorkloads('xstate'),
+  ...createImportWorkloads('xstate'),
   chain: (size) =>
-    machineWorkload(({ step, increment }) => {
+    createMachineWorkload(({ step, increment }) => {
       const states = Array.from({ length: size }, (_, i) => [
         `s${i}`,
         invokingState(step, { target: i + 1 < size ? `s${i + 1}` : 'done', actions: increment }),
@@ -49,7 +53,7 @@ export const contender: Contender = {
       return { initial: 's0', states: { ...Object.fromEntries(states), done: { type: 'final' } } };
     }, size),
   loop: (size) =>
-    machineWorkload(({ step, increment }) => {
+    createMachineWorkload(({ step, increment }) => {
       const isLast = ({ context }: Snapshot): boolean => context.n + 1 >= size;
       const onDone = [
         { guard: isLast, target: 'done', actions: increment },
@@ -61,7 +65,7 @@ export const contender: Contender = {
       };
     }, size),
   'fan-out': (size) =>
-    machineWorkload(({ step, increment }) => {
+    createMachineWorkload(({ step, increment }) => {
       const branches = Array.from({ length: size }, (_, i) => {
         const work = invokingState(step, { target: 'done', actions: increment });
         return [`b${i}`, { initial: 'work', states: { work, done: { type: 'final' } } }];

@@ -21,7 +21,7 @@ export function expressionsOf(size: number): string[] {
 }
 
 /** Throws unless `values` has the same sum as the results of `expressionsOf(values.length)`. */
-export function expectValues(values: readonly number[]): void {
+export function expectExpressionResults(values: readonly number[]): void {
   const { length } = values;
   expectResult(
     values.reduce((sum, value) => sum + value, 0),

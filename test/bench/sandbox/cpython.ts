@@ -19,37 +19,37 @@ async function findPythonBinary(): Promise<string> {
 }
 
 /** Runs the code in a new process and returns its output. */
-async function runPython(binary: string, code: string): Promise<string> {
+async function runPython(binaryPath: string, code: string): Promise<string> {
   try {
-    return (await execFileAsync(binary, ['-I', '-c', code])).stdout.trim();
+    return (await execFileAsync(binaryPath, ['-I', '-c', code])).stdout.trim();
   } catch (error) {
     const { stderr = '' } = error as { stderr?: string };
     throw new Error(stderr.trim().split('\n').at(-1) || String(error), { cause: error });
   }
 }
 
-async function processPerRunWorkload(code: string): Promise<TimedWorkload> {
-  const binary = await findPythonBinary();
-  return { runOnce: async () => expectResult(await runPython(binary, code), String(RESULT)) };
+async function createProcessPerRunWorkload(code: string): Promise<TimedWorkload> {
+  const binaryPath = await findPythonBinary();
+  return { runOnce: async () => expectResult(await runPython(binaryPath, code), String(RESULT)) };
 }
 
 const PEAK_MEMORY_CODE = `import re
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read()).group(1))`;
 
-const incrementWorkload = (): Promise<TimedWorkload> =>
-  processPerRunWorkload(`import json; print(json.loads("${INPUT}") + 1)`);
+const createIncrementWorkload = (): Promise<TimedWorkload> =>
+  createProcessPerRunWorkload(`import json; print(json.loads("${INPUT}") + 1)`);
 
 /** The system's CPython, one process for each execution, with all permissions of its user. */
 export const contender: Contender = {
-  sandbox: incrementWorkload,
-  'sandbox fresh': incrementWorkload,
+  sandbox: createIncrementWorkload,
+  'sandbox fresh': createIncrementWorkload,
   async 'sandbox program'() {
-    const binary = await findPythonBinary();
-    return { sample: () => measureFirstOutput(binary, ['-I', '-c', `print("${DONE_OUTPUT}")`]) };
+    const binaryPath = await findPythonBinary();
+    return { sample: () => measureFirstOutput(binaryPath, ['-I', '-c', `print("${DONE_OUTPUT}")`]) };
   },
-  'sandbox packages': () => processPerRunWorkload(`import pydantic; print(${RESULT})`),
+  'sandbox packages': () => createProcessPerRunWorkload(`import pydantic; print(${RESULT})`),
   async 'sandbox memory'() {
-    const binary = await findPythonBinary();
-    return { sample: async () => Number(await runPython(binary, PEAK_MEMORY_CODE)) / 1024 };
+    const binaryPath = await findPythonBinary();
+    return { sample: async () => Number(await runPython(binaryPath, PEAK_MEMORY_CODE)) / 1024 };
   },
 };

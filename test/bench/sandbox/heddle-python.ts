@@ -2,8 +2,8 @@ import { createSandbox } from '@heddle/sandbox';
 import type { FunctionJob, SandboxOptions } from '@heddle/sandbox';
 import type { Contender, TimedWorkload } from '../workload.ts';
 import { CODE, INPUT, RESULT } from './code.ts';
-import { expectOutcome, sandboxStartWorkload } from './heddle.ts';
-import { memoryAfterRunsWorkload } from './memory.ts';
+import { expectOutcome, createSandboxStartWorkload } from './heddle.ts';
+import { createMemoryAfterRunsWorkload } from './memory.ts';
 import { programWorkloads } from './program.ts';
 
 type Job = Omit<FunctionJob, 'runId'>;
@@ -16,7 +16,7 @@ const createOptions = (): SandboxOptions => ({
 });
 
 /** Returns a workload that executes `job`. All executions share a run and its interpreter, or each has new ones. */
-function jobsWorkload(runs: 'one' | 'many', job = JOB, options = createOptions()): TimedWorkload {
+function createJobsWorkload(runs: 'one' | 'many', job = JOB, options = createOptions()): TimedWorkload {
   const sandbox = createSandbox(options);
   let runCount = 0;
   return {
@@ -26,12 +26,12 @@ function jobsWorkload(runs: 'one' | 'many', job = JOB, options = createOptions()
   };
 }
 
-async function importPydanticWorkload(): Promise<TimedWorkload> {
+async function createPydanticWorkload(): Promise<TimedWorkload> {
   const { openImages } = await import('./images.ts');
   const images = openImages();
   await images.open('python');
   const job: Job = { ...JOB, code: `import pydantic\nreturn ${RESULT}`, image: 'python' };
-  const { runOnce, close } = jobsWorkload('many', job, { ...createOptions(), images });
+  const { runOnce, close } = createJobsWorkload('many', job, { ...createOptions(), images });
   return {
     runOnce,
     async close() {
@@ -44,9 +44,9 @@ async function importPydanticWorkload(): Promise<TimedWorkload> {
 /** CPython as WebAssembly in the isolate. */
 export const contender: Contender = {
   ...programWorkloads({ url: import.meta.url }),
-  sandbox: () => jobsWorkload('one'),
-  'sandbox start': () => sandboxStartWorkload(createOptions, JOB),
-  'sandbox fresh': () => jobsWorkload('many'),
-  'sandbox packages': importPydanticWorkload,
-  'sandbox memory': (size) => memoryAfterRunsWorkload(jobsWorkload('one'), size),
+  sandbox: () => createJobsWorkload('one'),
+  'sandbox start': () => createSandboxStartWorkload(createOptions, JOB),
+  'sandbox fresh': () => createJobsWorkload('many'),
+  'sandbox packages': createPydanticWorkload,
+  'sandbox memory': (size) => createMemoryAfterRunsWorkload(createJobsWorkload('one'), size),
 };

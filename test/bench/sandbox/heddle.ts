@@ -3,8 +3,8 @@ import { createSandbox } from '@heddle/sandbox';
 import type { FunctionJob, FunctionOutcome, SandboxOptions } from '@heddle/sandbox';
 import { expectResult } from '../workload.ts';
 import type { Contender, SelfMeasuringWorkload, TimedWorkload } from '../workload.ts';
-import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
-import { memoryAfterRunsWorkload } from './memory.ts';
+import { CODE, expectExpressionResults, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
+import { createMemoryAfterRunsWorkload } from './memory.ts';
 import { programWorkloads } from './program.ts';
 
 type CreateOptions = () => SandboxOptions | Promise<SandboxOptions>;
@@ -18,7 +18,7 @@ export function expectOutcome(outcome: FunctionOutcome): void {
 }
 
 /** Returns a workload of `size` concurrent jobs. All jobs belong to the same run, or each belongs to a new run. */
-async function jobsWorkload(
+async function createJobsWorkload(
   createOptions: CreateOptions,
   size: number,
   runs: 'one' | 'many' = 'one',
@@ -37,7 +37,7 @@ async function jobsWorkload(
 }
 
 /** Measures the milliseconds until the first result of a new sandbox. An unmeasured run first probes the isolation. */
-export async function sandboxStartWorkload(
+export async function createSandboxStartWorkload(
   createOptions: CreateOptions,
   job: Omit<FunctionJob, 'runId'> = JOB,
 ): Promise<SelfMeasuringWorkload> {
@@ -54,7 +54,7 @@ export async function sandboxStartWorkload(
   return { sample };
 }
 
-async function expressionsWorkload(createOptions: CreateOptions, size: number): Promise<TimedWorkload> {
+async function createExpressionsWorkload(createOptions: CreateOptions, size: number): Promise<TimedWorkload> {
   const sandbox = createSandbox(await createOptions());
   const values = { n: String(INPUT) };
   const batch = expressionsOf(size).map((code) => ({ code, values }));
@@ -62,13 +62,13 @@ async function expressionsWorkload(createOptions: CreateOptions, size: number): 
     async runOnce() {
       const outcome = await sandbox.evaluate({ runId: 'run', mode: 'values', expressions: batch });
       if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
-      expectValues(outcome.json.map(Number));
+      expectExpressionResults(outcome.json.map(Number));
     },
     close: () => sandbox.close(),
   };
 }
 
-async function packagesWorkload(createOptions: CreateOptions): Promise<TimedWorkload> {
+async function createPackagesWorkload(createOptions: CreateOptions): Promise<TimedWorkload> {
   const { openImages } = await import('./images.ts');
   const images = openImages();
   await images.open('javascript');
@@ -86,12 +86,13 @@ async function packagesWorkload(createOptions: CreateOptions): Promise<TimedWork
 function contenderOf(exportName: string, createOptions: CreateOptions): Contender {
   return {
     ...programWorkloads({ url: import.meta.url, exportName }),
-    sandbox: () => jobsWorkload(createOptions, 1),
-    'sandbox in flight': (size) => jobsWorkload(createOptions, size),
-    'sandbox start': () => sandboxStartWorkload(createOptions),
-    'sandbox packages': () => packagesWorkload(createOptions),
-    'sandbox memory': async (size) => memoryAfterRunsWorkload(await jobsWorkload(createOptions, 1), size),
-    expressions: (size) => expressionsWorkload(createOptions, size),
+    sandbox: () => createJobsWorkload(createOptions, 1),
+    'sandbox in flight': (size) => createJobsWorkload(createOptions, size),
+    'sandbox start': () => createSandboxStartWorkload(createOptions),
+    'sandbox packages': () => createPackagesWorkload(createOptions),
+    'sandbox memory': async (size) =>
+      createMemoryAfterRunsWorkload(await createJobsWorkload(createOptions, 1), size),
+    expressions: (size) => createExpressionsWorkload(createOptions, size),
   };
 }
 
@@ -113,6 +114,6 @@ const createTwoProcessOptions = (): SandboxOptions => ({
 
 /** Each job belongs to a new run and has a new isolate. */
 export const isolates: Contender = {
-  sandbox: () => jobsWorkload(createTwoProcessOptions, 1, 'many'),
-  'sandbox on two cores': (size) => jobsWorkload(createTwoProcessOptions, size, 'many'),
+  sandbox: () => createJobsWorkload(createTwoProcessOptions, 1, 'many'),
+  'sandbox on two cores': (size) => createJobsWorkload(createTwoProcessOptions, size, 'many'),
 };

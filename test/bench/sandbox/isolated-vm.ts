@@ -1,20 +1,20 @@
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
-import { twoProcessesWorkload } from './two-processes.ts';
+import { CODE, expectExpressionResults, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
+import { createTwoProcessesWorkload } from './two-processes.ts';
 import { loadIsolatedVm } from './load-isolated-vm.ts';
 import type { Context } from './load-isolated-vm.ts';
 import { programWorkloads } from './program.ts';
 
 interface Options {
   snapshot?: object;
-  size?: number;
+  executionCount?: number;
 }
 
 /** Returns a workload that creates a new isolate with a context for each execution, in this process. */
-function isolateWorkload(
+function createIsolateWorkload(
   runCode: (context: Context) => void,
-  { snapshot, size = 1 }: Options = {},
+  { snapshot, executionCount = 1 }: Options = {},
 ): TimedWorkload {
   const { Isolate } = loadIsolatedVm();
   const execute = (): void => {
@@ -24,7 +24,7 @@ function isolateWorkload(
   };
   return {
     runOnce() {
-      for (let i = 0; i < size; i++) execute();
+      for (let i = 0; i < executionCount; i++) execute();
     },
   };
 }
@@ -37,18 +37,18 @@ const executorOf = (code: string) => (context: Context) => {
 /** isolated-vm in this process: the isolation of V8, without isolation by the operating system. */
 export const contender: Contender = {
   ...programWorkloads({ url: import.meta.url, nodeOptions: ['--no-node-snapshot'] }),
-  sandbox: () => isolateWorkload(executorOf(CODE)),
-  'sandbox in flight': (size) => isolateWorkload(executorOf(CODE), { size }),
-  'sandbox on two cores': (size) => twoProcessesWorkload('isolated-vm', size),
+  sandbox: () => createIsolateWorkload(executorOf(CODE)),
+  'sandbox in flight': (size) => createIsolateWorkload(executorOf(CODE), { executionCount: size }),
+  'sandbox on two cores': (size) => createTwoProcessesWorkload('isolated-vm', size),
   // Starts from a snapshot with the loaded packages, which is its fastest option.
   async 'sandbox packages'() {
     const { bundlePackages } = await import('./bundle.ts');
     const snapshot = loadIsolatedVm().Isolate.createSnapshot([{ code: await bundlePackages() }]);
-    return isolateWorkload(executorOf(PACKAGES_CODE), { snapshot });
+    return createIsolateWorkload(executorOf(PACKAGES_CODE), { snapshot });
   },
   expressions: (size) =>
-    isolateWorkload((context) => {
+    createIsolateWorkload((context) => {
       context.evalSync(`var n = ${INPUT}`);
-      expectValues(expressionsOf(size).map((code) => context.evalSync(code) as number));
+      expectExpressionResults(expressionsOf(size).map((code) => context.evalSync(code) as number));
     }),
 };

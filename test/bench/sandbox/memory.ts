@@ -43,7 +43,7 @@ function readLargestDescendantMb(): number {
 }
 
 /** Measures the largest peak memory of a sandbox process after `runs` runs, in MB. */
-export function memoryAfterRunsWorkload(workload: TimedWorkload, runs: number): SelfMeasuringWorkload {
+export function createMemoryAfterRunsWorkload(workload: TimedWorkload, runs: number): SelfMeasuringWorkload {
   return {
     async sample() {
       for (let run = 0; run < runs; run++) await workload.runOnce();

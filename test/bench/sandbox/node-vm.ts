@@ -2,12 +2,12 @@ import vm from 'node:vm';
 import { requirePeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
-import { twoProcessesWorkload } from './two-processes.ts';
+import { CODE, expectExpressionResults, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
+import { createTwoProcessesWorkload } from './two-processes.ts';
 import { programWorkloads } from './program.ts';
 
 /** Returns a workload that creates a new context for each execution, in this process. */
-function contextWorkload(executionCount: number, { code = CODE, globals = {} } = {}): TimedWorkload {
+function createContextWorkload(executionCount: number, { code = CODE, globals = {} } = {}): TimedWorkload {
   const script = `(() => { ${code} })()`;
   return {
     runOnce() {
@@ -20,16 +20,19 @@ function contextWorkload(executionCount: number, { code = CODE, globals = {} } =
 /** `node:vm`, which is not a security boundary according to its documentation. */
 export const contender: Contender = {
   ...programWorkloads({ url: import.meta.url }),
-  sandbox: () => contextWorkload(1),
-  'sandbox in flight': (size) => contextWorkload(size),
-  'sandbox on two cores': (size) => twoProcessesWorkload('node:vm', size),
+  sandbox: () => createContextWorkload(1),
+  'sandbox in flight': (size) => createContextWorkload(size),
+  'sandbox on two cores': (size) => createTwoProcessesWorkload('node:vm', size),
   // The packages are loaded in the main context, so the code can reach objects of the host.
   'sandbox packages': () =>
-    contextWorkload(1, { code: PACKAGES_CODE, globals: { require: (name: string) => requirePeer(name) } }),
+    createContextWorkload(1, {
+      code: PACKAGES_CODE,
+      globals: { require: (name: string) => requirePeer(name) },
+    }),
   expressions: (size) => ({
     runOnce() {
       const context = vm.createContext({ n: INPUT });
-      expectValues(expressionsOf(size).map((code) => vm.runInContext(code, context) as number));
+      expectExpressionResults(expressionsOf(size).map((code) => vm.runInContext(code, context) as number));
     },
   }),
 };

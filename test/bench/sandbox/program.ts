@@ -61,8 +61,8 @@ async function buildProgramArgs({
   const outfile = join(folder, `${relative(BENCH_FOLDER, file).replaceAll(/\W+/g, '-')}-${exportName}.mjs`);
   const contents = `
 import { ${exportName} as contender } from ${JSON.stringify(file)};
-const prepared = await contender.sandbox(1);
-for (let runs = Number(process.argv[2]); runs > 0; runs--) await prepared.runOnce();
+const workload = await contender.sandbox(1);
+for (let runs = Number(process.argv[2]); runs > 0; runs--) await workload.runOnce();
 process.stdout.write(${JSON.stringify(DONE_OUTPUT)}, () => process.exit(0));`;
   await build({
     stdin: { contents, resolveDir: BENCH_FOLDER },

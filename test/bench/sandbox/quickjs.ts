@@ -1,8 +1,8 @@
 import { importPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
-import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
-import { twoProcessesWorkload } from './two-processes.ts';
+import { CODE, expectExpressionResults, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
+import { createTwoProcessesWorkload } from './two-processes.ts';
 import { programWorkloads } from './program.ts';
 
 interface Handle {
@@ -31,7 +31,10 @@ function evaluate(context: Context, code: string): unknown {
 }
 
 /** Returns a workload that creates a new runtime with a context for each execution, in this process. */
-async function contextWorkload(runCode: (context: Context) => void, size = 1): Promise<TimedWorkload> {
+async function createContextWorkload(
+  runCode: (context: Context) => void,
+  executionCount = 1,
+): Promise<TimedWorkload> {
   const { getQuickJS } = await importPeer<Module>('quickjs-emscripten');
   const quickJs = await getQuickJS();
   const execute = (): void => {
@@ -44,7 +47,7 @@ async function contextWorkload(runCode: (context: Context) => void, size = 1): P
   };
   return {
     runOnce() {
-      for (let i = 0; i < size; i++) execute();
+      for (let i = 0; i < executionCount; i++) execute();
     },
   };
 }
@@ -55,19 +58,19 @@ const executorOf = (code: string) => (context: Context) =>
 /** A JavaScript interpreter in WebAssembly: an isolation boundary, but no JIT compiler. */
 export const contender: Contender = {
   ...programWorkloads({ url: import.meta.url }),
-  sandbox: () => contextWorkload(executorOf(CODE)),
-  'sandbox in flight': (size) => contextWorkload(executorOf(CODE), size),
-  'sandbox on two cores': (size) => twoProcessesWorkload('quickjs-emscripten', size),
+  sandbox: () => createContextWorkload(executorOf(CODE)),
+  'sandbox in flight': (size) => createContextWorkload(executorOf(CODE), size),
+  'sandbox on two cores': (size) => createTwoProcessesWorkload('quickjs-emscripten', size),
   async 'sandbox packages'() {
     const { bundlePackages } = await import('./bundle.ts');
     const bundle = await bundlePackages();
-    return contextWorkload((context) => {
+    return createContextWorkload((context) => {
       context.unwrapResult(context.evalCode(bundle)).dispose();
       executorOf(PACKAGES_CODE)(context);
     });
   },
   expressions: (size) =>
-    contextWorkload((context) =>
-      expectValues(expressionsOf(size).map((code) => evaluate(context, code) as number)),
+    createContextWorkload((context) =>
+      expectExpressionResults(expressionsOf(size).map((code) => evaluate(context, code) as number)),
     ),
 };

@@ -5,7 +5,7 @@ import type { SelfMeasuringWorkload } from '../workload.ts';
  * Measures the milliseconds for `size` executions by two concurrent processes, each of which runs the contender's
  * workload `sandbox` sequentially. This is the best that a single-threaded contender can reach on two cores.
  */
-export async function twoProcessesWorkload(name: string, size: number): Promise<SelfMeasuringWorkload> {
+export async function createTwoProcessesWorkload(name: string, size: number): Promise<SelfMeasuringWorkload> {
   const start = () => ContenderProcess.start(name, { workload: 'sandbox', size: 1 });
   const processes = await Promise.all([start(), start()]);
   return {

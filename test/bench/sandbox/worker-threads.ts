@@ -3,20 +3,20 @@ import { Worker } from 'node:worker_threads';
 import { BENCH_FOLDER } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, SelfMeasuringWorkload } from '../workload.ts';
-import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
+import { CODE, expectExpressionResults, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
 import { programWorkloads } from './program.ts';
 
 const PROGRAM = `
 const { createRequire } = require('node:module');
-const { parentPort, workerData: { functionBodies, n, from } } = require('node:worker_threads');
-const packageRequire = createRequire(from);
+const { parentPort, workerData: { functionBodies, n, folder } } = require('node:worker_threads');
+const packageRequire = createRequire(folder);
 parentPort.postMessage(functionBodies.map((code) => new Function('n', 'require', code)(n, packageRequire)));`;
 
 /** Runs the function bodies in one new thread and returns their results. */
 async function runInThread(functionBodies: readonly string[]): Promise<number[]> {
   const worker = new Worker(PROGRAM, {
     eval: true,
-    workerData: { functionBodies, n: INPUT, from: BENCH_FOLDER },
+    workerData: { functionBodies, n: INPUT, folder: BENCH_FOLDER },
   });
   const [values] = (await once(worker, 'message')) as [number[]];
   await worker.terminate();
@@ -28,7 +28,7 @@ async function runCode(code: string): Promise<void> {
 }
 
 /** Measures the milliseconds for `size` executions, two at a time, extrapolated from those that fit into a sample. */
-function twoThreadsWorkload(size: number): SelfMeasuringWorkload {
+function createTwoThreadsWorkload(size: number): SelfMeasuringWorkload {
   return {
     async sample(sampleMs) {
       const startMs = performance.now();
@@ -46,10 +46,10 @@ function twoThreadsWorkload(size: number): SelfMeasuringWorkload {
 export const contender: Contender = {
   ...programWorkloads({ url: import.meta.url }),
   sandbox: () => ({ runOnce: () => runCode(CODE) }),
-  'sandbox on two cores': twoThreadsWorkload,
+  'sandbox on two cores': createTwoThreadsWorkload,
   'sandbox packages': () => ({ runOnce: () => runCode(PACKAGES_CODE) }),
   expressions: (size) => {
     const functionBodies = expressionsOf(size).map((code) => `return ${code}`);
-    return { runOnce: async () => expectValues(await runInThread(functionBodies)) };
+    return { runOnce: async () => expectExpressionResults(await runInThread(functionBodies)) };
   },
 };

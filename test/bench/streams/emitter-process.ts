@@ -5,7 +5,7 @@ import { createEngine } from '@heddle/engine';
 import { EMITTER_WORKFLOW, emitterBlock } from './emitter.ts';
 
 const folder = process.argv[2];
-const emitters: (() => void)[] = [];
+const emitCallbacks: (() => void)[] = [];
 process.on('disconnect', () => process.exit());
 
 if (folder === undefined)
@@ -13,10 +13,10 @@ if (folder === undefined)
 else {
   const engine = await createEngine({
     data: folder,
-    blocks: [emitterBlock(() => new Promise((resolve) => emitters.push(resolve)))],
+    blocks: [emitterBlock(() => new Promise((resolve) => emitCallbacks.push(resolve)))],
   });
   process.on('message', (message) => {
-    if (message === 'emit') emitters.shift()?.();
+    if (message === 'emit') emitCallbacks.shift()?.();
     else void engine.start({ workflow: EMITTER_WORKFLOW }).then(({ runId }) => process.send?.({ runId }));
   });
 }

@@ -26,18 +26,18 @@ export function msSince(timeNs: string): number {
 
 /** Reads until the block has started, calls `emit`, and returns the milliseconds from the emission to its event. */
 export async function measureDelay(events: AsyncIterable<RunEvent>, emit: () => void): Promise<number> {
-  let delay: number | undefined;
+  let delayMs: number | undefined;
   for await (const event of events) {
     if (event.type === 'block:started' && event.log.blockName === 'T') emit();
     if (event.type === 'block:emission' && event.emission.type === 'text')
-      delay ??= msSince(event.emission.text);
+      delayMs ??= msSince(event.emission.text);
   }
-  if (delay === undefined) throw new Error('The run ended before the text arrived.');
-  return delay;
+  if (delayMs === undefined) throw new Error('The run ended before the text arrived.');
+  return delayMs;
 }
 
 /** Measures the median of the delays that `measureOnce` returns during a sample, after two warm-up calls. */
-export function medianDelayWorkload(
+export function createMedianDelayWorkload(
   measureOnce: () => Promise<number>,
   close: () => Promise<void> | void,
 ): SelfMeasuringWorkload {

@@ -7,22 +7,22 @@ import { fileURLToPath } from 'node:url';
 import { createEngine } from '@heddle/engine';
 import { openFolderClient } from '@heddle/engine/reader';
 import type { Contender, SelfMeasuringWorkload } from '../workload.ts';
-import { measureDelay, medianDelayWorkload, EMITTER_WORKFLOW, emitterBlock } from './emitter.ts';
+import { measureDelay, createMedianDelayWorkload, EMITTER_WORKFLOW, emitterBlock } from './emitter.ts';
 
 export const EMITTER_PROCESS = fileURLToPath(new URL('emitter-process.ts', import.meta.url));
 
-async function firstTextWorkload(): Promise<SelfMeasuringWorkload> {
+async function createFirstTextWorkload(): Promise<SelfMeasuringWorkload> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   let emit = (): void => undefined;
   const waitForEmit = (): Promise<void> => new Promise((resolve) => (emit = resolve));
   const engine = await createEngine({ data: folder, blocks: [emitterBlock(waitForEmit)] });
-  return medianDelayWorkload(
+  return createMedianDelayWorkload(
     async () => {
       const run = await engine.start({ workflow: EMITTER_WORKFLOW });
-      const delay = measureDelay(run.events(), () => undefined);
+      const delayPromise = measureDelay(run.events(), () => undefined);
       // This does not wait for `block:started`, because the block may have started before the events are read.
       setImmediate(() => setImmediate(emit));
-      return delay;
+      return delayPromise;
     },
     async () => {
       await engine.close();
@@ -31,12 +31,12 @@ async function firstTextWorkload(): Promise<SelfMeasuringWorkload> {
   );
 }
 
-async function firstTextInAnotherProcessWorkload(): Promise<SelfMeasuringWorkload> {
+async function createFirstTextInAnotherProcessWorkload(): Promise<SelfMeasuringWorkload> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const child = fork(EMITTER_PROCESS, [folder], { execArgv: ['--no-warnings'] });
   await once(child, 'message');
   const folderClient = openFolderClient(folder);
-  return medianDelayWorkload(
+  return createMedianDelayWorkload(
     async () => {
       child.send('start');
       const [{ runId }] = (await once(child, 'message')) as [{ runId: string }];
@@ -52,6 +52,6 @@ async function firstTextInAnotherProcessWorkload(): Promise<SelfMeasuringWorkloa
 }
 
 export const heddle: Contender = {
-  'first text': firstTextWorkload,
-  'first text in another process': firstTextInAnotherProcessWorkload,
+  'first text': createFirstTextWorkload,
+  'first text in another process': createFirstTextInAnotherProcessWorkload,
 };

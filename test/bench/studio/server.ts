@@ -37,7 +37,7 @@ const LARGE_WORKFLOW = workflow(
 
 /** Starts `heddle serve` in a new folder, deploys the large workflow and runs it once. */
 export async function startStudioServer(): Promise<StudioServer> {
-  const data = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const dataFolder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const manifest = createRequire(import.meta.url).resolve('heddle/package.json');
   const args = [
     join(dirname(manifest), 'bin', 'heddle.js'),
@@ -46,14 +46,14 @@ export async function startStudioServer(): Promise<StudioServer> {
     '0',
     '--json',
     '--data',
-    data,
+    dataFolder,
   ];
   const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const stop = async (): Promise<void> => {
     const ended = once(server, 'exit');
     server.kill();
     await ended;
-    rmSync(data, { recursive: true, force: true });
+    rmSync(dataFolder, { recursive: true, force: true });
   };
   try {
     const [line] = (await once(createInterface(server.stdout), 'line')) as [string];

@@ -22,7 +22,7 @@ export async function open(setup: ProcessSetup): Promise<Contender> {
   Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
   const { address, namespace } = setup.server;
   const workers = await createWorkers(setup);
-  const running = Promise.all(workers.map(({ worker }) => worker.run()));
+  const workersDone = Promise.all(workers.map(({ worker }) => worker.run()));
   const connection = setup.client ? await Connection.connect({ address }) : undefined;
   const client = connection && new Client({ connection, namespace });
   const { workflowQueue, activityQueue } = queuesOf(setup);
@@ -45,7 +45,7 @@ export async function open(setup: ProcessSetup): Promise<Contender> {
       expectResult(await (await start({ graph: 'pause', size: 1 })).query('waiting'), true),
     close: async () => {
       for (const { worker } of workers) worker.shutdown();
-      await running;
+      await workersDone;
       for (const worker of workers) await worker.connection.close();
       await connection?.close();
     },
@@ -60,11 +60,11 @@ function queuesOf({ queue, settings }: ProcessSetup): { workflowQueue: string; a
 async function createWorkers(
   setup: ProcessSetup,
 ): Promise<{ worker: Worker; connection: NativeConnection }[]> {
-  const { roles, settings, bundle } = setup;
+  const { roles, settings, bundlePath } = setup;
   const { workflowQueue, activityQueue } = queuesOf(setup);
   const activities = { add: async (n: number) => n + 1 };
   const workflows = {
-    workflowBundle: { codePath: bundle },
+    workflowBundle: { codePath: bundlePath },
     ...(settings.maxCachedWorkflows !== undefined && { maxCachedWorkflows: settings.maxCachedWorkflows }),
   };
   const workerOptions: Omit<WorkerOptions, 'connection'>[] = [];

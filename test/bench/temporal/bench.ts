@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { describeMachine } from '../report.ts';
-import { prepare } from './setup.ts';
+import { prepareSetup } from './setup.ts';
 import { measureMemory, MEMORY_ROWS } from './memory.ts';
 import { measureRow } from './measure-row.ts';
 import type { Result } from './measure-row.ts';
@@ -18,7 +18,7 @@ export async function benchTemporal(
   const rows = ROWS.filter(({ name, fullOnly }) => pattern.test(name) && !(quick && fullOnly));
   const memoryRows = MEMORY_ROWS.filter(({ line }) => pattern.test(line.name) && !quick);
   if (rows.length + memoryRows.length === 0) throw new Error(`No row matches "${only}".`);
-  const setup = await prepare(log);
+  const setup = await prepareSetup(log);
   const groups = new WorkerGroups(setup);
   const results: Result[] = [];
   const save = (): void => {

@@ -27,7 +27,7 @@ export interface ProcessSetup {
   /** Folder of the stores, which the processes of one contender share. */
   data: string;
   /** Path of the bundle of the hand-written workflows. */
-  bundle: string;
+  bundlePath: string;
   client: boolean;
   roles: readonly ProcessRole[];
   settings: RuntimeSettings;

@@ -56,10 +56,10 @@ function branches(count: number, batchSize: number, type: string): Json {
 
 function compilePlan(exportedWorkflow: Json): Plan {
   const { workflow: parsed, diagnostics } = parseWorkflow(exportedWorkflow);
-  const blocks = STEP_EXECUTORS.flatMap(({ types, class: kind }) =>
+  const blockTypes = STEP_EXECUTORS.flatMap(({ types, class: kind }) =>
     types.map((type) => ({ type, class: kind })),
   );
-  const result = parsed && compile(parsed, { blockTypes: blocks });
+  const result = parsed && compile(parsed, { blockTypes });
   if (!result?.ok) throw new Error(`The workflow does not compile: ${JSON.stringify(result ?? diagnostics)}`);
   return result.plan;
 }

@@ -101,7 +101,7 @@ export async function measureRow(row: Row, groups: WorkerGroups, quick: boolean)
       );
     }
     const [heddle, baseline] = samplers as [ContenderSampler, ContenderSampler];
-    await alternate(row, quick ? row.quick : row.full, [heddle, baseline]);
+    await measureAlternately(row, quick ? row.quick : row.full, [heddle, baseline]);
     return row.lines.map((line) => resultOf(row, line, { heddle, baseline }));
   } catch (error) {
     const missingReason = error instanceof Error ? error.message : String(error);
@@ -109,7 +109,7 @@ export async function measureRow(row: Row, groups: WorkerGroups, quick: boolean)
   }
 }
 
-async function alternate(
+async function measureAlternately(
   row: Row,
   samplingOptions: SamplingOptions,
   samplers: readonly ContenderSampler[],

@@ -16,18 +16,18 @@ export interface PreparedSetup extends Setup {
 }
 
 /** Finds or starts a server, and bundles the hand-written workflows. Throws if there is no server. */
-export async function prepare(log: (text: string) => void): Promise<PreparedSetup> {
+export async function prepareSetup(log: (text: string) => void): Promise<PreparedSetup> {
   const { address, namespace, description, stop } = await findOrStartServer(log);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const bundle = join(folder, 'baseline-workflows.js');
+  const bundlePath = join(folder, 'baseline-workflows.js');
   const { code } = await bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('baseline-workflows.ts', import.meta.url)),
     logger: new DefaultLogger('ERROR'),
   });
-  writeFileSync(bundle, code);
+  writeFileSync(bundlePath, code);
   return {
     server: { address, namespace },
-    bundle,
+    bundlePath,
     description,
     close: async () => {
       rmSync(folder, { recursive: true });
@@ -37,10 +37,10 @@ export async function prepare(log: (text: string) => void): Promise<PreparedSetu
 }
 
 async function findOrStartServer(log: (text: string) => void) {
-  const found = await findServer({ env: process.env, log });
-  if (found.kind === 'none') throw new Error(found.reason);
-  if (found.kind === 'address') {
-    const { address } = found;
+  const searchResult = await findServer({ env: process.env, log });
+  if (searchResult.kind === 'none') throw new Error(searchResult.reason);
+  if (searchResult.kind === 'address') {
+    const { address } = searchResult;
     const namespace = process.env['TEMPORAL_NAMESPACE'] ?? 'default';
     return {
       address,
@@ -49,14 +49,14 @@ async function findOrStartServer(log: (text: string) => void) {
       stop: async () => {},
     };
   }
-  const started = await startDevServer({ binary: found.binary.path, namespace: NAMESPACE });
-  if (started.kind === 'failed') throw new Error(started.reason);
-  const { server } = started;
+  const startResult = await startDevServer({ binary: searchResult.binary.path, namespace: NAMESPACE });
+  if (startResult.kind === 'failed') throw new Error(startResult.reason);
+  const { server } = startResult;
   const settings = Object.entries(POLL_LIMITS).map(([name, value]) => `${name}=${value}`);
   return {
     address: server.address,
     namespace: server.namespace,
-    description: `development server ${found.binary.serverVersion} in memory, ${settings.join(', ')}`,
+    description: `development server ${searchResult.binary.serverVersion} in memory, ${settings.join(', ')}`,
     stop: () => server.stop(),
   };
 }

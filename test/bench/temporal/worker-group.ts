@@ -21,7 +21,7 @@ export type Layout = readonly (readonly ProcessRole[])[];
 export interface WorkerGroupOptions {
   contender: ContenderName;
   server: ProcessSetup['server'];
-  bundle: string;
+  bundlePath: string;
   layout: Layout;
   settings: RuntimeSettings;
 }
@@ -39,12 +39,18 @@ export class WorkerGroup {
   static async start({
     contender,
     server,
-    bundle,
+    bundlePath,
     layout,
     settings,
   }: WorkerGroupOptions): Promise<WorkerGroup> {
     const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-    const shared = { server, bundle, data: join(folder, 'data'), queue: `bench-${randomUUID()}`, settings };
+    const shared = {
+      server,
+      bundlePath,
+      data: join(folder, 'data'),
+      queue: `bench-${randomUUID()}`,
+      settings,
+    };
     const group = new WorkerGroup(
       layout.map(() => forkMember()),
       folder,
@@ -71,16 +77,16 @@ export class WorkerGroup {
   /** Returns the CPU time of all processes so far, in milliseconds. */
   async readCpuMs(): Promise<number> {
     let sum = 0;
-    for (const index of this.#members.keys()) sum += await this.#read(index, 'cpu');
+    for (const index of this.#members.keys()) sum += await this.#readMetric(index, 'cpu');
     return sum;
   }
 
   /** Returns the memory in MB of the last process, which runs the workflows. */
   readMemoryMb(): Promise<number> {
-    return this.#read(this.#members.length - 1, 'memory');
+    return this.#readMetric(this.#members.length - 1, 'memory');
   }
 
-  async #read(index: number, metric: 'cpu' | 'memory'): Promise<number> {
+  async #readMetric(index: number, metric: 'cpu' | 'memory'): Promise<number> {
     return ((await this.#request(index, metric)) as { value: number }).value;
   }
 

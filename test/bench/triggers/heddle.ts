@@ -58,15 +58,15 @@ interface ScheduledService {
   /** Sets the clock of the service. */
   setNow(ms: number): void;
   /** Returns the number of runs that have been started. */
-  countStarted(): Promise<number>;
+  countStartedRuns(): Promise<number>;
   close(): Promise<void>;
 }
 
 async function startService(count: number): Promise<ScheduledService> {
-  const data = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const store = await openServiceStore({ data });
+  const dataFolder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const store = await openServiceStore({ data: dataFolder });
   const { resolveChild, tenant } = store.definitions;
-  const engine = await createEngine({ data, resolveChild, tenant });
+  const engine = await createEngine({ data: dataFolder, resolveChild, tenant });
   await addScheduledWorkflows(store, engine, count);
   const initialMemoryBytes = readLiveMemoryBytes();
   let nowMs = START_TIME_MS;
@@ -78,7 +78,7 @@ async function startService(count: number): Promise<ScheduledService> {
   return {
     initialMemoryBytes,
     setNow: (ms) => (nowMs = ms),
-    async countStarted() {
+    async countStartedRuns() {
       const { rows } = await sql<{
         count: number;
       }>`select count(*) as count from claims where waiting is null`.execute(store.database);
@@ -88,13 +88,13 @@ async function startService(count: number): Promise<ScheduledService> {
       await api.close();
       await engine.close({ graceMs: 0 });
       await store.close();
-      rmSync(data, { recursive: true });
+      rmSync(dataFolder, { recursive: true });
     },
   };
 }
 
 /** Measures the milliseconds from the start of a minute to the start of the last run that is due in it. */
-async function delayWorkload(count: number): Promise<SelfMeasuringWorkload> {
+async function createDelayWorkload(count: number): Promise<SelfMeasuringWorkload> {
   const service = await startService(count);
   let minute = 60;
   let startedRuns = 0;
@@ -103,7 +103,7 @@ async function delayWorkload(count: number): Promise<SelfMeasuringWorkload> {
       const expectedRuns = startedRuns + Math.ceil((count - (minute % 60)) / 60);
       const startMs = performance.now();
       service.setNow(START_TIME_MS + minute * MINUTE_MS);
-      await waitUntil(async () => (await service.countStarted()) >= expectedRuns);
+      await waitUntil(async () => (await service.countStartedRuns()) >= expectedRuns);
       const delayMs = performance.now() - startMs;
       minute += 1;
       startedRuns = expectedRuns;
@@ -114,13 +114,13 @@ async function delayWorkload(count: number): Promise<SelfMeasuringWorkload> {
 }
 
 /** Measures the milliseconds from an instant at which all schedules are due to the start of the last run. */
-async function simultaneousDelayWorkload(count: number): Promise<SelfMeasuringWorkload> {
+async function createSimultaneousDelayWorkload(count: number): Promise<SelfMeasuringWorkload> {
   const service = await startService(count);
   return {
     async sample() {
       const startMs = performance.now();
       service.setNow(START_TIME_MS + 2 * HOUR_MS);
-      await waitUntil(async () => (await service.countStarted()) >= count);
+      await waitUntil(async () => (await service.countStartedRuns()) >= count);
       return performance.now() - startMs;
     },
     close: () => service.close(),
@@ -131,12 +131,12 @@ async function simultaneousDelayWorkload(count: number): Promise<SelfMeasuringWo
  * Measures the kilobytes of live memory for each schedule: the increase from before the first schedule fires until
  * after the runs of one minute.
  */
-async function memoryWorkload(count: number): Promise<SelfMeasuringWorkload> {
+async function createMemoryWorkload(count: number): Promise<SelfMeasuringWorkload> {
   const service = await startService(count);
   return {
     async sample() {
       service.setNow(START_TIME_MS + HOUR_MS);
-      await waitUntil(async () => (await service.countStarted()) >= Math.ceil(count / 60));
+      await waitUntil(async () => (await service.countStartedRuns()) >= Math.ceil(count / 60));
       return (readLiveMemoryBytes() - service.initialMemoryBytes) / 1024 / count;
     },
     close: () => service.close(),
@@ -153,7 +153,7 @@ async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
 }
 
 /** Measures the CPU time in percent of a core while nothing is due. */
-async function idleCpuWorkload(count: number): Promise<SelfMeasuringWorkload> {
+async function createIdleCpuWorkload(count: number): Promise<SelfMeasuringWorkload> {
   const service = await startService(count);
   return {
     async sample(sampleMs) {
@@ -167,8 +167,8 @@ async function idleCpuWorkload(count: number): Promise<SelfMeasuringWorkload> {
 }
 
 export const heddle: Contender = {
-  'schedules due': delayWorkload,
-  'schedules due together': simultaneousDelayWorkload,
-  'schedules idle': idleCpuWorkload,
-  'schedules memory': memoryWorkload,
+  'schedules due': createDelayWorkload,
+  'schedules due together': createSimultaneousDelayWorkload,
+  'schedules idle': createIdleCpuWorkload,
+  'schedules memory': createMemoryWorkload,
 };

@@ -25,8 +25,11 @@ const EXPECTED_WARNINGS: { [id: string]: [code: string, block: string] } = {
 it('the check warns about fields, values and code of recorded workflows only if a block cannot execute them', () => {
   const warnings: typeof EXPECTED_WARNINGS = {};
   for (const { id, workflow } of readOutcomeCases()) {
-    const parsed = parseWorkflow(workflow);
-    const diagnostics = [...parsed.diagnostics, ...(parsed.workflow ? checkWorkflow(parsed.workflow) : [])];
+    const parseResult = parseWorkflow(workflow);
+    const diagnostics = [
+      ...parseResult.diagnostics,
+      ...(parseResult.workflow ? checkWorkflow(parseResult.workflow) : []),
+    ];
     for (const { code, severity, blockId = '' } of diagnostics) {
       if (!CHECKED_CODES.has(code)) continue;
       expect(severity).toBe('warning');

@@ -87,9 +87,9 @@ function resultDifference(expected: readonly RecordedBlock[], logs: readonly Log
     const index = remainingLogs.findIndex((log) => {
       const execution = toActualExecution(log);
       if (execution.name !== name || execution.scope !== scope) return false;
-      const found = blockDifference(block, log);
-      if (found !== undefined) differences.push(found);
-      return found === undefined;
+      const foundDifference = blockDifference(block, log);
+      if (foundDifference !== undefined) differences.push(foundDifference);
+      return foundDifference === undefined;
     });
     if (index < 0) return `${name}${scope}: ${differences[0] ?? 'did not run'}`;
     remainingLogs.splice(index, 1);
@@ -102,8 +102,8 @@ function blockDifference(block: RecordedBlock, log: Log): string | undefined {
     return `expected success ${block.success}, got ${log.status}`;
   if (!block.success) {
     if ((block.errorHandled ?? false) !== log.errorHandled) return `errorHandled is ${log.errorHandled}`;
-    const found = errorDifference(block.error, log.error?.message, 'error');
-    if (found !== undefined) return found;
+    const foundDifference = errorDifference(block.error, log.error?.message, 'error');
+    if (foundDifference !== undefined) return foundDifference;
   }
   if ((block.tries ?? 1) !== log.tries) return `expected ${block.tries ?? 1} attempts, got ${log.tries}`;
   return block.success || block.errorHandled ? difference(block.output, log.output) : undefined;

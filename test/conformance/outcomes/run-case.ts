@@ -56,8 +56,11 @@ async function runDifference(
   if (success !== (run.status === 'completed')) return `status is ${run.status}: ${run.error?.message ?? ''}`;
   if (deviation) return deviationDifference(deviation, run);
   if (outcome.beforeRun) return undefined;
-  const found = failureDifference(outcome, run) ?? difference(outcome.output, run.output);
-  return found ?? executionDifference(outcome.blocks, await engine.getLogs(run.runId), compare === 'full');
+  const foundDifference = failureDifference(outcome, run) ?? difference(outcome.output, run.output);
+  return (
+    foundDifference ??
+    executionDifference(outcome.blocks, await engine.getLogs(run.runId), compare === 'full')
+  );
 }
 
 function deviationDifference(
@@ -70,8 +73,8 @@ function deviationDifference(
 
 function failureDifference(outcome: OutcomeCase['outcome'], run: RunResource): string | undefined {
   if (outcome.success) return undefined;
-  const found = errorDifference(outcome.error, run.error?.message, 'error');
-  const block = (run.error?.details as { blockName?: string } | undefined)?.blockName;
-  const isSameBlock = outcome.errorBlock === undefined || block === outcome.errorBlock;
-  return found ?? (isSameBlock ? undefined : `failed at ${block}, not ${outcome.errorBlock}`);
+  const foundDifference = errorDifference(outcome.error, run.error?.message, 'error');
+  const blockName = (run.error?.details as { blockName?: string } | undefined)?.blockName;
+  const isSameBlock = outcome.errorBlock === undefined || blockName === outcome.errorBlock;
+  return foundDifference ?? (isSameBlock ? undefined : `failed at ${blockName}, not ${outcome.errorBlock}`);
 }

@@ -36,18 +36,18 @@ export function describeAccess(name: string, open: () => Promise<AccessSetup>): 
     it('conceals a workspace from users who are not members, and from callers who are not users', async () => {
       const { access, addUser, workspaceIds } = await open();
       const [workspaceId, otherWorkspaceId] = workspaceIds;
-      const outsiders = [
+      const outsiderIds = [
         await addUser(otherWorkspaceId, 'admin'),
         await addUser(workspaceId),
         'nobody',
         '',
         null,
       ];
-      for (const outsider of outsiders)
-        expect(await access.check(principalOf(outsider), workspaceId, 'read')).toBe('concealed');
+      for (const outsiderId of outsiderIds)
+        expect(await access.check(principalOf(outsiderId), workspaceId, 'read')).toBe('concealed');
       const member = principalOf(await addUser(workspaceId, 'read'));
-      for (const unknown of ['none', ''])
-        expect(await access.check(member, unknown, 'read')).toBe('concealed');
+      for (const unknownId of ['none', ''])
+        expect(await access.check(member, unknownId, 'read')).toBe('concealed');
     });
 
     it('lists the workspaces of a user, and none for callers who are not users', async () => {

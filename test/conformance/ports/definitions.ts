@@ -27,17 +27,17 @@ export function describeDefinitions(name: string, open: () => Promise<Definition
       const draftId = await define({ workspaceId, name: 'Draft' });
       const liveId = await define({ workspaceId, name: 'Live', isDeployed: true, isPublic: true });
       const archivedId = await define({ workspaceId, name: 'Old', isArchived: true });
-      const found = await definitions.find(draftId);
-      expect(found).toMatchObject({ id: draftId, workspaceId });
-      expect(found?.liveVersion).toBeUndefined();
-      expect(found?.isPublic ?? false).toBe(false);
+      const draft = await definitions.find(draftId);
+      expect(draft).toMatchObject({ id: draftId, workspaceId });
+      expect(draft?.liveVersion).toBeUndefined();
+      expect(draft?.isPublic ?? false).toBe(false);
       expect(await definitions.find(liveId)).toMatchObject({
         liveVersion: expect.any(Number),
         isPublic: true,
       });
       expect(await definitions.find(archivedId)).toMatchObject({ isArchived: true });
-      for (const unknown of ['', 'none', draftId.slice(1), `${draftId}\0`])
-        expect(await definitions.find(unknown)).toBeUndefined();
+      for (const unknownId of ['', 'none', draftId.slice(1), `${draftId}\0`])
+        expect(await definitions.find(unknownId)).toBeUndefined();
     });
 
     it('belong to a tenant with the id of their workspace', async () => {

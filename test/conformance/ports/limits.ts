@@ -14,28 +14,29 @@ export function describeLimits(
   }>,
 ): void {
   describe(`${name}: limits`, () => {
-    const openWith = (buckets: Buckets) => open({ buckets, concurrency: { runs: 2, calls: { slow: 1 } } });
+    const openWithBuckets = (buckets: Buckets) =>
+      open({ buckets, concurrency: { runs: 2, calls: { slow: 1 } } });
 
     it('take a token from each subject, and return the result of the subject with the fewest tokens', async () => {
-      const { limiter } = await openWith({ sync: SLOW_BUCKET });
+      const { limiter } = await openWithBuckets({ sync: SLOW_BUCKET });
       expect(await limiter.take('sync', ['ada'])).toMatchObject({ allowed: true, limit: 2, remaining: 1 });
       expect(await limiter.take('sync', ['ada', 'bob'])).toMatchObject({ allowed: true, remaining: 0 });
-      const refused = await limiter.take('sync', ['bob', 'ada']);
-      expect(refused).toMatchObject({ allowed: false, remaining: 0, perMinute: SLOW_BUCKET.perMinute });
-      expect(refused?.retryAfterMs).toBeGreaterThan(1000);
-      expect(refused?.resetAtMs).toBeGreaterThan(0);
+      const refusal = await limiter.take('sync', ['bob', 'ada']);
+      expect(refusal).toMatchObject({ allowed: false, remaining: 0, perMinute: SLOW_BUCKET.perMinute });
+      expect(refusal?.retryAfterMs).toBeGreaterThan(1000);
+      expect(refusal?.resetAtMs).toBeGreaterThan(0);
     });
 
     it('count a repeated subject once, and take no token when they are read', async () => {
-      const { limiter } = await openWith({ sync: SLOW_BUCKET });
+      const { limiter } = await openWithBuckets({ sync: SLOW_BUCKET });
       await limiter.take('sync', ['ada', 'ada']);
-      for (let look = 0; look < 3; look++)
+      for (let i = 0; i < 3; i++)
         expect(await limiter.peek?.('sync', 'ada')).toMatchObject({ allowed: true, remaining: 1 });
       expect(await limiter.peek?.('sync', 'new')).toMatchObject({ remaining: 2 });
     });
 
     it('have a bucket for each kind of request that has a limit', async () => {
-      const { limiter } = await openWith({ sync: SLOW_BUCKET, async: SLOW_BUCKET });
+      const { limiter } = await openWithBuckets({ sync: SLOW_BUCKET, async: SLOW_BUCKET });
       await limiter.take('sync', ['ada']);
       expect(await limiter.peek?.('async', 'ada')).toMatchObject({ remaining: 2 });
       expect(await limiter.take('operation', ['ada'])).toBeUndefined();
@@ -44,7 +45,7 @@ export function describeLimits(
 
     it('use the limit of an operation, or none, instead of the default limit', async () => {
       const operations = { slow: { ...SLOW_BUCKET, capacity: 1 }, free: null };
-      const { limiter } = await openWith({ operation: SLOW_BUCKET, operations });
+      const { limiter } = await openWithBuckets({ operation: SLOW_BUCKET, operations });
       const take = (operation: string) => limiter.take('operation', [`${operation}:ada`], operation);
       expect(await take('slow')).toMatchObject({ allowed: true, limit: 1 });
       expect(await take('slow')).toMatchObject({ allowed: false, limit: 1 });
@@ -53,7 +54,7 @@ export function describeLimits(
     });
 
     it('allow a maximum number of concurrent runs in each workspace', async () => {
-      const { concurrency } = await openWith({});
+      const { concurrency } = await openWithBuckets({});
       const acquire = async (runId: string, workspaceId = 'looms') =>
         concurrency.acquire({ ...RUN, runId, workspaceId });
       const releaseFirst = await acquire('r1');
@@ -65,7 +66,7 @@ export function describeLimits(
     });
 
     it('allow a maximum number of concurrent calls of an operation by one caller', async () => {
-      const { concurrency } = await openWith({});
+      const { concurrency } = await openWithBuckets({});
       const acquire = async (operation: string, caller: string) =>
         concurrency.acquireCall?.(operation, caller);
       const releaseFirst = await acquire('slow', 'ada');

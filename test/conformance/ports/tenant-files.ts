@@ -5,7 +5,7 @@ type Tenant = 'ada' | 'bob';
 
 /** Yields the text in several chunks. */
 async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
-  for (const part of [text.slice(0, 2), text.slice(2)]) yield Buffer.from(part);
+  for (const chunk of [text.slice(0, 2), text.slice(2)]) yield Buffer.from(chunk);
 }
 
 /** Tests an implementation of files of tenants. `open` opens one without files. The tenants `ada` and `bob` exist. */
@@ -25,10 +25,10 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
     const readText = async (files: TenantFiles, tenant: Tenant, id: string): Promise<string | undefined> => {
       const openedFile = await files.open(tenant, id);
       if (!openedFile) return undefined;
-      const parts: Uint8Array[] = [];
-      for await (const chunk of openedFile.chunks()) parts.push(chunk);
-      expect(openedFile.file.size).toBe(Buffer.concat(parts).length);
-      return Buffer.concat(parts).toString();
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of openedFile.chunks()) chunks.push(chunk);
+      expect(openedFile.file.size).toBe(Buffer.concat(chunks).length);
+      return Buffer.concat(chunks).toString();
     };
     const wholeTreeQuery = { folderPath: '/', recursive: true, limit: 100 };
 
@@ -44,44 +44,44 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
     it('are not visible to other tenants', async () => {
       const files = await open();
       const { id, revision } = await create(files, 'ada', 'hello', { folderPath: '/Plans' });
-      const accessByBob = async (fileId: string) => [
+      const accessAsBob = async (fileId: string) => [
         await files.find('bob', fileId),
         await files.open('bob', fileId),
         await files.replace('bob', { id: fileId, revision, chunks: chunksOf('x') }, `r ${fileId}`),
         await files.move('bob', { id: fileId, folderPath: '/' }, `m ${fileId}`),
         await files.list('bob', { ...wholeTreeQuery, folderPath: '/Plans' }),
       ];
-      expect(await accessByBob(id)).toEqual(await accessByBob('unknown'));
+      expect(await accessAsBob(id)).toEqual(await accessAsBob('unknown'));
       expect(await files.list('bob', wholeTreeQuery)).toEqual({ folders: [], files: [], truncated: false });
       expect(await readText(files, 'ada', id)).toBe('hello');
     });
 
     it('are stored once for each idempotency key of a tenant', async () => {
       const files = await open();
-      const first = await create(files, 'ada', 'hello', { key: 'k' });
-      expect(await create(files, 'ada', 'other', { key: 'k' })).toEqual(first);
-      expect(await files.findResult('ada', 'k')).toEqual(first);
+      const firstFile = await create(files, 'ada', 'hello', { key: 'k' });
+      expect(await create(files, 'ada', 'other', { key: 'k' })).toEqual(firstFile);
+      expect(await files.findResult('ada', 'k')).toEqual(firstFile);
       expect(await files.findResult('bob', 'k')).toBeUndefined();
       const fileOfBob = await create(files, 'bob', 'other', { key: 'k' });
-      expect(fileOfBob.id).not.toBe(first.id);
+      expect(fileOfBob.id).not.toBe(firstFile.id);
       expect((await files.list('ada', wholeTreeQuery))?.files).toHaveLength(1);
-      expect(await readText(files, 'ada', first.id)).toBe('hello');
+      expect(await readText(files, 'ada', firstFile.id)).toBe('hello');
     });
 
     it('get another name if the name exists in the folder, or replace the file that has it', async () => {
       const files = await open();
-      const first = await create(files, 'ada', 'one');
-      const second = await create(files, 'ada', 'two');
-      expect(second.name).not.toBe(first.name);
-      const third = await create(files, 'ada', 'three', { onNameConflict: 'replace' });
-      expect(third).toMatchObject({ id: first.id, name: first.name, size: 5 });
-      expect(third.revision).not.toBe(first.revision);
+      const firstFile = await create(files, 'ada', 'one');
+      const secondFile = await create(files, 'ada', 'two');
+      expect(secondFile.name).not.toBe(firstFile.name);
+      const replacedFile = await create(files, 'ada', 'three', { onNameConflict: 'replace' });
+      expect(replacedFile).toMatchObject({ id: firstFile.id, name: firstFile.name, size: 5 });
+      expect(replacedFile.revision).not.toBe(firstFile.revision);
       const fileInOtherFolder = await create(files, 'ada', 'four', {
         onNameConflict: 'replace',
         folderPath: '/b',
       });
       expect(fileInOtherFolder).toMatchObject({ name: 'a.txt' });
-      expect(fileInOtherFolder.id).not.toBe(first.id);
+      expect(fileInOtherFolder.id).not.toBe(firstFile.id);
     });
 
     it('are replaced only if the caller has read the current revision, and once for an idempotency key', async () => {

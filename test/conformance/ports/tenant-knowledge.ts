@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 type Tenant = 'ada' | 'bob';
 
 /** Empty knowledge bases without connectors. */
-export interface KnowledgeFixture {
+export interface KnowledgeSetup {
   knowledge: TenantKnowledge;
   /** An empty knowledge base of each tenant. */
   bases: { readonly [tenant in Tenant]: string };
@@ -23,12 +23,12 @@ const PAGE = { search: undefined, enabled: 'all', limit: 50, offset: 0 } as cons
 /** Tests an implementation of knowledge bases. Searches must find a document as soon as its status is `completed`. */
 export function describeTenantKnowledge(
   name: string,
-  open: () => Promise<KnowledgeFixture> | KnowledgeFixture,
+  open: () => Promise<KnowledgeSetup> | KnowledgeSetup,
 ): void {
   describe(`${name}: knowledge bases of tenants`, () => {
     let keyCount = 0;
     const create = async (
-      { knowledge, bases }: KnowledgeFixture,
+      { knowledge, bases }: KnowledgeSetup,
       overrides: Partial<NewKnowledgeDocument> = {},
       key = `key ${(keyCount += 1)}`,
     ) => {
@@ -36,7 +36,7 @@ export function describeTenantKnowledge(
       if (!result) throw new Error('The document was not stored.');
       const location = { knowledgeBaseId: bases.ada, documentId: result.document.id };
       await expect
-        .poll(async () => (await knowledge.document('ada', location))?.processingStatus)
+        .poll(async () => (await knowledge.getDocument('ada', location))?.processingStatus)
         .toBe('completed');
       return { ...result, location };
     };
@@ -60,28 +60,28 @@ export function describeTenantKnowledge(
       const setup = await open();
       const { location } = await create(setup);
       const { knowledge } = setup;
-      const { chunks } = (await knowledge.chunks('ada', location, PAGE)) ?? {};
+      const { chunks } = (await knowledge.listChunks('ada', location, PAGE)) ?? {};
       const chunkId = chunks?.[0]?.id ?? '';
-      const accessByBob = async (knowledgeBaseId: string, documentId: string) => [
+      const accessAsBob = async (knowledgeBaseId: string, documentId: string) => [
         await knowledge.search('bob', { ...SEARCH, knowledgeBaseId }),
-        await knowledge.documents('bob', knowledgeBaseId, PAGE),
-        await knowledge.document('bob', { knowledgeBaseId, documentId }),
+        await knowledge.listDocuments('bob', knowledgeBaseId, PAGE),
+        await knowledge.getDocument('bob', { knowledgeBaseId, documentId }),
         await knowledge.createDocument('bob', knowledgeBaseId, DOCUMENT, `c ${documentId}`),
         await knowledge.deleteDocument('bob', { knowledgeBaseId, documentId }, `d ${documentId}`),
-        await knowledge.chunks('bob', { knowledgeBaseId, documentId }, PAGE),
+        await knowledge.listChunks('bob', { knowledgeBaseId, documentId }, PAGE),
         await knowledge.addChunk('bob', { knowledgeBaseId, documentId }, 'x', `a ${documentId}`),
         await knowledge.updateChunk('bob', { ...location, chunkId }, { content: 'x' }, `u ${documentId}`),
         await knowledge.deleteChunk('bob', { ...location, chunkId }, `r ${documentId}`),
-        await knowledge.tags('bob', knowledgeBaseId),
-        await knowledge.connectors('bob', knowledgeBaseId),
+        await knowledge.listTags('bob', knowledgeBaseId),
+        await knowledge.listConnectors('bob', knowledgeBaseId),
       ];
       const noResults = Array.from({ length: 11 }, () => undefined);
-      expect(await accessByBob(location.knowledgeBaseId, location.documentId)).toEqual(noResults);
-      expect(await accessByBob('unknown', 'unknown')).toEqual(noResults);
+      expect(await accessAsBob(location.knowledgeBaseId, location.documentId)).toEqual(noResults);
+      expect(await accessAsBob('unknown', 'unknown')).toEqual(noResults);
       // Another knowledge base does not have the document either.
       const locationInOtherBase = { ...location, knowledgeBaseId: setup.bases.bob };
-      expect(await knowledge.document('bob', locationInOtherBase)).toBeUndefined();
-      expect(await knowledge.document('ada', location)).toMatchObject({ filename: 'looms.md' });
+      expect(await knowledge.getDocument('bob', locationInOtherBase)).toBeUndefined();
+      expect(await knowledge.getDocument('ada', location)).toMatchObject({ filename: 'looms.md' });
     });
 
     it('store a document once for an idempotency key', async () => {
@@ -89,7 +89,7 @@ export function describeTenantKnowledge(
       const firstResult = await create(setup, {}, 'k');
       const secondResult = await create(setup, { name: 'other.md' }, 'k');
       expect(secondResult.document.id).toBe(firstResult.document.id);
-      const list = await setup.knowledge.documents('ada', setup.bases.ada, PAGE);
+      const list = await setup.knowledge.listDocuments('ada', setup.bases.ada, PAGE);
       expect(list).toMatchObject({ documents: [{ filename: 'looms.md' }], total: 1 });
     });
 
@@ -97,15 +97,15 @@ export function describeTenantKnowledge(
       const setup = await open();
       const firstResult = await create(setup);
       const secondResult = await create(setup, { replaces: 'name', content: 'New looms.' });
-      expect(secondResult.replaced).toEqual([firstResult.document.id]);
+      expect(secondResult.replacedIds).toEqual([firstResult.document.id]);
       const thirdResult = await create(setup, {
         replaces: { id: secondResult.document.id },
         name: 'renamed.md',
       });
-      expect(thirdResult.replaced).toEqual([secondResult.document.id]);
+      expect(thirdResult.replacedIds).toEqual([secondResult.document.id]);
       const fourthResult = await create(setup, { replaces: 'name' });
-      expect(fourthResult.replaced).toEqual([]);
-      const list = await setup.knowledge.documents('ada', setup.bases.ada, { ...PAGE, limit: 1 });
+      expect(fourthResult.replacedIds).toEqual([]);
+      const list = await setup.knowledge.listDocuments('ada', setup.bases.ada, { ...PAGE, limit: 1 });
       expect(list).toMatchObject({ total: 2 });
       expect(list?.documents).toHaveLength(1);
     });
@@ -120,7 +120,7 @@ export function describeTenantKnowledge(
       const chunkLocation = { ...location, chunkId: chunk?.id ?? '' };
       const changedChunk = await knowledge.updateChunk('ada', chunkLocation, { enabled: false }, 'k2');
       expect(changedChunk).toMatchObject({ id: chunk?.id, content: 'A shuttle.', enabled: false });
-      const disabledChunks = await knowledge.chunks('ada', location, { ...PAGE, enabled: 'disabled' });
+      const disabledChunks = await knowledge.listChunks('ada', location, { ...PAGE, enabled: 'disabled' });
       expect(disabledChunks).toMatchObject({ chunks: [{ id: chunk?.id }], total: 1 });
       const search = { ...SEARCH, query: 'shuttle', knowledgeBaseId: location.knowledgeBaseId };
       const results = (await knowledge.search('ada', search)) ?? [];

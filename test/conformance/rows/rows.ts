@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseSync } from 'oxc-parser';
-import { calledFunction, repository, walk } from '../../repo/sources.ts';
+import { calledFunction, repositoryFolder, walk } from '../../repo/sources.ts';
 
 /**
  * A behaviour that a runtime must have. The row names its tests, describes Heddle's different behaviour, or says why
@@ -48,7 +48,7 @@ export function readRows(): Row[] {
 }
 
 function readText(file: string): string {
-  return readFileSync(join(repository, file), 'utf8');
+  return readFileSync(join(repositoryFolder, file), 'utf8');
 }
 
 /** Returns the ids that a row covers. */
@@ -85,7 +85,7 @@ function readTitles(file: string): Set<string> {
   if (file === OUTCOMES_TEST)
     for (const [, id = ''] of readText('test/conformance/outcomes/cases.json').matchAll(/"id": ?"(r\d+)"/g))
       titles.add(id);
-  if (file === OUTCOMES_TEST || globSync(file, { cwd: repository }).length === 0) return titles;
+  if (file === OUTCOMES_TEST || globSync(file, { cwd: repositoryFolder }).length === 0) return titles;
   walk(parseSync(file, readText(file)).program.body, (node) => {
     const title = stringValueOf(findTitleNode(node));
     if (title !== undefined) titles.add(title);
@@ -157,7 +157,7 @@ export function addLinks(text: string): string {
       return `[${rule}](semantics.md#${anchorOf(`${rule} ${title}`)})`;
     })
     .replaceAll(/\bADR (\d+)\b/g, (name, number: string) => {
-      const [file] = globSync(`docs/adr/${number.padStart(4, '0')}-*.md`, { cwd: repository });
+      const [file] = globSync(`docs/adr/${number.padStart(4, '0')}-*.md`, { cwd: repositoryFolder });
       if (file === undefined) throw new Error(`there is no decision record ${number}`);
       return `[${name}](adr/${basename(file)})`;
     })

@@ -11,7 +11,7 @@ import type { MakeRuntime } from './runtime-under-test.ts';
 type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
 /** Starts a server with this handler. Returns its base URL. */
-async function serve(handle: Handler): Promise<string> {
+async function startServer(handle: Handler): Promise<string> {
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
@@ -40,7 +40,7 @@ export function describeApi(makeRuntime: MakeRuntime): void {
 
   describe('requests', () => {
     it('method, query, headers and body come from the fields with resolved references and placeholders', async () => {
-      const url = await serve(({ method, url: path, headers }, response, body) =>
+      const url = await startServer(({ method, url: path, headers }, response, body) =>
         sendJson(response, {
           method,
           path,
@@ -75,7 +75,7 @@ export function describeApi(makeRuntime: MakeRuntime): void {
     });
 
     it('values do not change the structure of the authored URL and body, and the log shows the sent request (R44, R45)', async () => {
-      const url = await serve(({ url: path }, response, body) => sendJson(response, { path, body }));
+      const url = await startServer(({ url: path }, response, body) => sendJson(response, { path, body }));
       const engine = await openEngineFor(url);
       const fields = {
         url: `${url}/items/<start.id>/x?q=<start.id>`,
@@ -106,7 +106,9 @@ export function describeApi(makeRuntime: MakeRuntime): void {
 
     it('a value that makes a path segment "..", changes the host or adds a line break to a header fails the block before the request (R45)', async () => {
       let requestCount = 0;
-      const url = await serve((_request, response) => sendJson(response, { requestCount: ++requestCount }));
+      const url = await startServer((_request, response) =>
+        sendJson(response, { requestCount: ++requestCount }),
+      );
       const engine = await openEngineFor(url);
       const cases: [JsonObject, string][] = [
         [{ url: `${url}/items/<start.id>/x` }, '..'],
@@ -124,7 +126,7 @@ export function describeApi(makeRuntime: MakeRuntime): void {
     });
 
     it('with compat a URL contains values unencoded (R45)', async () => {
-      const url = await serve(({ url: path }, response) => sendJson(response, { path }));
+      const url = await startServer(({ url: path }, response) => sendJson(response, { path }));
       const engine = await openEngineFor(url);
       const definition = workflow([apiBlock({ url: `${url}/a/<start.id>` })], ['Start -> Call']);
       const result = await engine.execute({ workflow: definition, compat: true }, { id: 'b/c?d=1' });
@@ -142,7 +144,7 @@ export function describeApi(makeRuntime: MakeRuntime): void {
       ['that is another string is sent as text', 'plain <start.n>', 'plain 7', undefined],
       ['that is null is empty', null, '', undefined],
     ])('a body %s', async (_title, bodyField, sentBody, type) => {
-      const url = await serve(({ headers }, response, body) =>
+      const url = await startServer(({ headers }, response, body) =>
         sendJson(response, { type: headers['content-type'] ?? null, body }),
       );
       const engine = await openEngineFor(url);
@@ -153,7 +155,7 @@ export function describeApi(makeRuntime: MakeRuntime): void {
     });
 
     it('JSON is parsed, text is kept, and later blocks read both', async () => {
-      const url = await serve(({ url: path }, response) =>
+      const url = await startServer(({ url: path }, response) =>
         path === '/json'
           ? sendJson(response, { n: [1, 2] })
           : response.setHeader('content-type', 'text/plain').end('{plain'),
@@ -173,7 +175,7 @@ export function describeApi(makeRuntime: MakeRuntime): void {
     });
 
     it('an error status activates the error port, with method, URL and status in the message', async () => {
-      const url = await serve((_request, response) => response.writeHead(404).end('{"why": "gone"}'));
+      const url = await startServer((_request, response) => response.writeHead(404).end('{"why": "gone"}'));
       const engine = await openEngineFor(url);
       const definition = workflow(
         [apiBlock({ url: `${url}/x?token=t0p` }), fn('H', 'return <call.error>')],
@@ -205,7 +207,7 @@ export function describeApi(makeRuntime: MakeRuntime): void {
     });
 
     it('private addresses are refused unless the engine allows them', async () => {
-      const url = await serve((_request, response) => sendJson(response, {}));
+      const url = await startServer((_request, response) => sendJson(response, {}));
       const engine = await makeRuntime().open();
       const result = await engine.execute({ workflow: workflow([apiBlock({ url })], ['Start -> Call']) });
       expect(result).toMatchObject({
@@ -216,7 +218,7 @@ export function describeApi(makeRuntime: MakeRuntime): void {
 
     it('the retry policy honours Retry-After', async () => {
       let requestCount = 0;
-      const url = await serve((_request, response) =>
+      const url = await startServer((_request, response) =>
         requestCount++ === 0
           ? response.writeHead(503, { 'retry-after': '30' }).end()
           : sendJson(response, { requestCount }),
@@ -240,7 +242,7 @@ export function describeApi(makeRuntime: MakeRuntime): void {
       const paths: string[] = [];
       let markRequested = (): void => undefined;
       const requestReceived = new Promise<void>((resolve) => (markRequested = resolve));
-      const url = await serve(({ url: path = '' }, response) => {
+      const url = await startServer(({ url: path = '' }, response) => {
         paths.push(path);
         if (path === '/1') markRequested();
         else sendJson(response, {});

@@ -4,7 +4,7 @@ import { condition, loop, parallel } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
 import { sharedTestEngine } from './test-engine.ts';
-import type { Outcome } from './test-engine.ts';
+import type { TestRunResult } from './test-engine.ts';
 
 /** The body of a container that runs twice. In its strings, `I` is the number of the iteration or branch. */
 interface Body {
@@ -46,7 +46,7 @@ const BODIES: Body[] = [
     executedBlocks: ['X Y', 'A X Y'],
   },
   {
-    title: 'conditions in a row, the second a dead end',
+    title: 'two conditions in sequence, the second a dead end',
     blocks: () => [
       condition('C', { a: 'true', b: '' }),
       condition('D', { a: 'I === 1' }),
@@ -126,7 +126,7 @@ const NESTINGS: Nesting[] = [
 ];
 
 /** Returns the expected blocks: the body in every innermost iteration, `After` in every outer one, and `End` once. */
-function expectedRun(body: Body, { depth }: Nesting): string {
+function formatExpectedBlocks(body: Body, { depth }: Nesting): string {
   const outerScopes = depth === 1 ? [''] : ['.0', '.1'];
   const bodyBlocks = outerScopes.flatMap((scope) =>
     body.executedBlocks.flatMap((names, iteration) =>
@@ -153,14 +153,14 @@ export function describeBodies(makeRuntime: MakeRuntime): void {
 
     it.each(BODIES.map((body) => [body.title, body] as const))('%s', async (_title, body) => {
       const { runWorkflow } = await getTestEngine();
-      const outcomes: { [nesting: string]: Pick<Outcome, 'status' | 'executedBlocks'> } = {};
+      const outcomes: { [nesting: string]: Pick<TestRunResult, 'status' | 'executedBlocks'> } = {};
       for (const nesting of NESTINGS) {
-        const outermost = nesting.depth === 1 ? 'In' : 'Out';
+        const outermostName = nesting.depth === 1 ? 'In' : 'Out';
         const { status, executedBlocks } = await runWorkflow({
           blocks: [nesting.nest(withIndexes(body.blocks(), nesting.innerKind)), work('End')],
           edges: [
             ...body.edges,
-            `Start -> ${outermost} -> End`,
+            `Start -> ${outermostName} -> End`,
             ...(nesting.depth === 1 ? [] : ['Out -> In -> After']),
           ],
           ...(body.failingBlocks && { failingBlocks: body.failingBlocks }),
@@ -171,7 +171,7 @@ export function describeBodies(makeRuntime: MakeRuntime): void {
         Object.fromEntries(
           NESTINGS.map((nesting) => [
             nesting.name,
-            { status: 'completed', executedBlocks: expectedRun(body, nesting) },
+            { status: 'completed', executedBlocks: formatExpectedBlocks(body, nesting) },
           ]),
         ),
       );

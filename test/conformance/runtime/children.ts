@@ -62,7 +62,7 @@ export function describeChildren(makeRuntime: MakeRuntime): void {
       await scriptedExecutor.nextCall('A');
       await engine.cancel(run.runId);
       await scriptedExecutor.whenAborted('A');
-      expect(scriptedExecutor.aborted).toEqual(['A']);
+      expect(scriptedExecutor.abortedCalls).toEqual(['A']);
       await expect.poll(async () => (await engine.listRuns({ status: ['cancelled'] })).runs.length).toBe(2);
     });
 
@@ -80,8 +80,11 @@ export function describeChildren(makeRuntime: MakeRuntime): void {
       const engine = await makeRuntime().open();
       const invalidWorkflow = workflow([fn('F', 'return <nosuch.result>')], ['Start -> F'], { id: 'child' });
       await expect(engine.deploy(invalidWorkflow)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
-      const parent = workflow([callBlock(), fn('H', 'return <w.error>')], ['Start -> W', 'W:error -> H']);
-      const { status, output } = await engine.execute({ workflow: parent });
+      const parentWorkflow = workflow(
+        [callBlock(), fn('H', 'return <w.error>')],
+        ['Start -> W', 'W:error -> H'],
+      );
+      const { status, output } = await engine.execute({ workflow: parentWorkflow });
       expect(status).toBe('completed');
       expect((output as { result: string }).result).toContain('child');
     });
@@ -123,9 +126,9 @@ export function describeChildren(makeRuntime: MakeRuntime): void {
     });
 
     it('a workflow of another tenant cannot be a child, neither by its id nor by its name', async () => {
-      const engine = await makeRuntime().open({ tenant: (id) => (id === 'child' ? 'theirs' : 'mine') });
-      await engine.deploy(workflow([], [], { id: 'child', name: 'Child of theirs' }));
-      for (const workflowId of ['child', 'Child of theirs'])
+      const engine = await makeRuntime().open({ tenant: (id) => (id === 'child' ? 'other' : 'own') });
+      await engine.deploy(workflow([], [], { id: 'child', name: 'Foreign child' }));
+      for (const workflowId of ['child', 'Foreign child'])
         expect(
           await engine.execute({ workflow: workflow([callBlock({ workflowId })], ['Start -> W']) }),
         ).toMatchObject({ status: 'failed', error: { code: 'CHILD_NOT_FOUND' } });

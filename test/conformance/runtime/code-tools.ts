@@ -6,12 +6,12 @@ import { callsIn, startModelWithCalls } from './workflow-tools.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
 
 /** Returns an item of the `tools` field of an agent: a tool that executes `code`. */
-const tool = (name: string, code: string, properties: JsonObject = {}): JsonObject => ({
+const tool = (name: string, code: string, overrides: JsonObject = {}): JsonObject => ({
   type: 'custom-tool',
   title: name,
   schema: { function: { name, parameters: { type: 'object', properties: { n: { type: 'number' } } } } },
   code,
-  ...properties,
+  ...overrides,
 });
 
 /** Tools whose code exceeds a limit or accesses the host, and the message for the model. */

@@ -153,12 +153,12 @@ export function describeData(makeRuntime: MakeRuntime): void {
       });
       const call = await scriptedExecutor.nextCall('A');
       const eventNames: string[] = [];
-      const reading = (async () => {
+      const readPromise = (async () => {
         for await (const event of run.events())
           eventNames.push('log' in event ? `${event.type} ${event.log.blockName}` : event.type);
       })();
-      call.done({ a: 1 });
-      await reading;
+      call.complete({ a: 1 });
+      await readPromise;
       const expectedNames = [
         'run:started',
         ...['Start', 'A', 'Z'].flatMap((name) => [`block:started ${name}`, `block:completed ${name}`]),
@@ -180,13 +180,13 @@ export function describeData(makeRuntime: MakeRuntime): void {
       });
       const firstCall = await scriptedExecutor.nextCall('A');
       const startEvents: RunEvent[] = [];
-      const reading = (async () => {
+      const readPromise = (async () => {
         for await (const event of run.events())
           if (event.type === 'block:started' && event.log.blockName === 'B') startEvents.push(event);
       })();
-      firstCall.done();
-      (await scriptedExecutor.nextCall('B')).done();
-      await reading;
+      firstCall.complete();
+      (await scriptedExecutor.nextCall('B')).complete();
+      await readPromise;
       expect(startEvents).toMatchObject([{ log: { blockName: 'B', status: 'running', endedMs: undefined } }]);
     });
   });

@@ -97,12 +97,12 @@ export function describeDeletion(makeRuntime: MakeRuntime): void {
 
     it('keeps the files that another run uses', async () => {
       const engine = await makeRuntime().open();
-      const reply = block('Read', 'response', {
+      const responseBlock = block('Read', 'response', {
         dataMode: 'json',
         data: '{"text": "<start.doc[0].base64>"}',
       });
       const format = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
-      await engine.deploy(workflow([reply], ['Start -> Read'], { id: 'read', ...format }));
+      await engine.deploy(workflow([responseBlock], ['Start -> Read'], { id: 'read', ...format }));
       const upload = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
       const input = await engine.storeFiles('read', { doc: upload });
       const [file] = filesIn(input);

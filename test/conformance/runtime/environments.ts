@@ -28,7 +28,7 @@ async function readRecords(engine: Engine): Promise<string> {
   return JSON.stringify(await Promise.all(details));
 }
 
-const workflowOf = (id: string, code: string): { workflow: Json } => ({
+const sourceOf = (id: string, code: string): { workflow: Json } => ({
   workflow: workflow([fn('F', code)], ['Start -> F'], { id }),
 });
 
@@ -42,17 +42,17 @@ export function describeEnvironments(makeRuntime: MakeRuntime): void {
       });
       const code = 'return [{{KEY}}?.length, {{OWN}}?.length, Object.keys(environmentVariables)]';
       const runAndSummarize = async (id: string) => {
-        const { output, error } = await engine.execute(workflowOf(id, code.replace('{{OWN}}', '""')));
+        const { output, error } = await engine.execute(sourceOf(id, code.replace('{{OWN}}', '""')));
         return error?.code ?? (output as { result: Json }).result;
       };
       expect(await runAndSummarize('of-a-1')).toEqual([15, 0, ['KEY']]);
       expect(await runAndSummarize('of-b-1')).toEqual([16, 0, ['KEY']]);
       const ownCode = 'return [{{OWN}}.length, Object.keys(environmentVariables)]';
-      expect(await engine.execute(workflowOf('plain', ownCode))).toMatchObject({
+      expect(await engine.execute(sourceOf('plain', ownCode))).toMatchObject({
         output: { result: [19, ['OWN']] },
       });
       expect(
-        await engine.execute(workflowOf('of-c-1', 'return Object.keys(environmentVariables)')),
+        await engine.execute(sourceOf('of-c-1', 'return Object.keys(environmentVariables)')),
       ).toMatchObject({
         output: { result: [] },
       });
@@ -61,7 +61,7 @@ export function describeEnvironments(makeRuntime: MakeRuntime): void {
     it('a tenant has no values if no environments are configured', async () => {
       const engine = await makeRuntime().open({ env: { KEY: SECRET }, tenant: () => 'a' });
       const result = await engine.execute(
-        workflowOf('w', 'return [Object.keys(environmentVariables), "{{KEY}}"]'),
+        sourceOf('w', 'return [Object.keys(environmentVariables), "{{KEY}}"]'),
       );
       expect(result).toMatchObject({ output: { result: [[], '{{KEY}}'] } });
     });
@@ -69,7 +69,7 @@ export function describeEnvironments(makeRuntime: MakeRuntime): void {
     it('only values that its blocks can read are redacted in the data of a run, so that a workflow cannot probe other secrets', async () => {
       const engine = await makeRuntime().open({ env: { KEY: SECRET, OTHER: 'another-secret' } });
       const guess = `guess ${SECRET} another-secret`;
-      const run = async (code: string) => (await engine.execute(workflowOf('w', code), { guess })).output;
+      const run = async (code: string) => (await engine.execute(sourceOf('w', code), { guess })).output;
       expect(await run('return <start.guess>')).toMatchObject({ result: guess });
       expect(await run('const k = {{KEY}}; return <start.guess>')).toMatchObject({
         result: 'guess «redacted:KEY» another-secret',
@@ -142,14 +142,14 @@ export function describeEnvironments(makeRuntime: MakeRuntime): void {
         tenant: () => 'a',
         onError: (error) => void reportedErrors.push(error),
       });
-      await expect(engine.start(workflowOf('w', 'return {{KEY}}'))).rejects.toMatchObject({
+      await expect(engine.start(sourceOf('w', 'return {{KEY}}'))).rejects.toMatchObject({
         code: 'ENVIRONMENT_UNAVAILABLE',
         message: expect.not.stringContaining('db.internal') as string,
       });
       expect(reportedErrors).toContainEqual(
         expect.objectContaining({ message: expect.stringContaining('db.internal') as string }),
       );
-      expect(await engine.execute(workflowOf('w', 'return 1'))).toMatchObject({ output: { result: 1 } });
+      expect(await engine.execute(sourceOf('w', 'return 1'))).toMatchObject({ output: { result: 1 } });
     });
   });
 }

@@ -57,7 +57,7 @@ export function describeFailures(makeRuntime: MakeRuntime): void {
       clock.advance(4999);
       expect(scriptedExecutor.calls).toHaveLength(1);
       clock.advance(1);
-      (await scriptedExecutor.nextCall('A')).done({ ok: true });
+      (await scriptedExecutor.nextCall('A')).complete({ ok: true });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
     });
 
@@ -79,7 +79,7 @@ export function describeFailures(makeRuntime: MakeRuntime): void {
           loop(
             'L',
             { loopType: 'for', count: 3 },
-            fn('A', 'if (<loop.index> === 1) throw new Error("turn"); return 1'),
+            fn('A', 'if (<loop.index> === 1) throw new Error("second"); return 1'),
           ),
           fn('Z', 'return "z"'),
           fn('H', 'return <l.error>'),
@@ -88,7 +88,7 @@ export function describeFailures(makeRuntime: MakeRuntime): void {
       );
       const result = await engine.execute({ workflow: definition });
       expect(result.status).toBe('completed');
-      expect((result.output as { result: string }).result).toContain('turn');
+      expect((result.output as { result: string }).result).toContain('second');
     });
 
     it('a parallel that collects errors continues with its other branches (R16)', async () => {
@@ -124,7 +124,7 @@ export function describeFailures(makeRuntime: MakeRuntime): void {
         new BlockError('BLOCK_FAILED', 'first', { retryable: false }),
       );
       await clock.waitForTimer(5000);
-      slowCall.done({ late: true });
+      slowCall.complete({ late: true });
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
       expect(scriptedExecutor.calls.toSorted()).toEqual(['A', 'B']);
       const logs = await engine.getLogs(run.runId);
@@ -151,7 +151,7 @@ export function describeFailures(makeRuntime: MakeRuntime): void {
       clock.advance(200);
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
       await scriptedExecutor.whenAborted('B');
-      expect(scriptedExecutor.aborted).toEqual(['B']);
+      expect(scriptedExecutor.abortedCalls).toEqual(['B']);
       const logs = await engine.getLogs(run.runId);
       expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({ status: 'cancelled' });
     });

@@ -119,9 +119,9 @@ export function describeLoops(makeRuntime: MakeRuntime): void {
         edges: ['Start -> L -> P -> M -> A', 'P -> B'],
         options: { select: ['L.results'] },
       });
-      const outputBy = (by: string): Json => ({ by });
-      const innerOutput = { results: [[outputBy('A')], [outputBy('A')]] };
-      const iteration = [{ results: [[innerOutput], [innerOutput]] }, outputBy('B')];
+      const outputOf = (blockName: string): Json => ({ blockName });
+      const innerOutput = { results: [[outputOf('A')], [outputOf('A')]] };
+      const iteration = [{ results: [[innerOutput], [innerOutput]] }, outputOf('B')];
       expect(result.blockOutputs?.['L.results']).toEqual([iteration, iteration]);
     });
 
@@ -145,12 +145,12 @@ export function describeLoops(makeRuntime: MakeRuntime): void {
       ['a loop after a parallel', 'P', 'L'],
     ])('%s starts when the first container has ended', async (_title, first, second) => {
       const { runWorkflow } = await getTestEngine();
-      const container = (name: string, block: string) =>
+      const createContainer = (name: string, blockName: string) =>
         name === 'L' || name === 'M'
-          ? loop(name, { loopType: 'for', count: 2 }, work(block))
-          : parallel(name, { parallelType: 'count', count: 2 }, work(block));
+          ? loop(name, { loopType: 'for', count: 2 }, work(blockName))
+          : parallel(name, { parallelType: 'count', count: 2 }, work(blockName));
       const testRun = {
-        blocks: [container(first, 'A'), container(second, 'B'), work('Z')],
+        blocks: [createContainer(first, 'A'), createContainer(second, 'B'), work('Z')],
         edges: [`Start -> ${first} -> A`, `${first} -> ${second} -> B`, `${second} -> Z`],
       };
       expect(await runWorkflow(testRun)).toMatchObject({

@@ -30,9 +30,9 @@ function echo(request: ModelRequest): ModelResponse {
 }
 
 async function openModelServer(
-  answer: (request: ModelRequest) => ModelResponse = echo,
+  respond: (request: ModelRequest) => ModelResponse = echo,
 ): Promise<ModelServer> {
-  const server = await startModelServer(answer);
+  const server = await startModelServer(respond);
   onTestFinished(() => server.close());
   return server;
 }
@@ -96,7 +96,7 @@ export function describeMemories(makeRuntime: MakeRuntime): void {
       // The model refuses four requests, which are all attempts of one call.
       const server = await openModelServer((request) =>
         contentsOf(request).at(-1) === 'two' && ++refusalCount <= 4
-          ? { status: 503, headers: { 'retry-after': '0' }, after: refusalGate.promise }
+          ? { status: 503, headers: { 'retry-after': '0' }, sendAfter: refusalGate.promise }
           : echo(request),
       );
       const engine = await openEngine(makeRuntime(), server);

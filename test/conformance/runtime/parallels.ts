@@ -20,14 +20,14 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
       );
       const run = await engine.start({ workflow: definition }, {}, { select: ['P.results'] });
       const firstCall = await scriptedExecutor.nextCall('A.0');
-      (await scriptedExecutor.nextCall('A.1')).done({ n: 1 });
-      (await scriptedExecutor.nextCall('A.2')).done({ n: 2 });
+      (await scriptedExecutor.nextCall('A.1')).complete({ n: 1 });
+      (await scriptedExecutor.nextCall('A.2')).complete({ n: 2 });
       const lastCall = await scriptedExecutor.nextCall('A.3');
       // Blocks that start together may be called in any order.
       expect(scriptedExecutor.calls.toSorted()).toEqual(['A.0', 'A.1', 'A.2', 'A.3']);
-      lastCall.done({ n: 3 });
-      firstCall.done({ n: 0 });
-      (await scriptedExecutor.nextCall('Z')).done();
+      lastCall.complete({ n: 3 });
+      firstCall.complete({ n: 0 });
+      (await scriptedExecutor.nextCall('Z')).complete();
       expect(await run.result()).toMatchObject({
         status: 'completed',
         blockOutputs: { 'P.results': [0, 1, 2, 3].map((n) => [{ n }]) },
@@ -42,12 +42,12 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
         ['Start -> P -> A', 'Start -> X -> J', 'P -> J'],
       );
       const run = await engine.start({ workflow: definition });
-      (await scriptedExecutor.nextCall('X')).done();
-      (await scriptedExecutor.nextCall('A.1')).done();
+      (await scriptedExecutor.nextCall('X')).complete();
+      (await scriptedExecutor.nextCall('A.1')).complete();
       const slowCall = await scriptedExecutor.nextCall('A.0');
       expect(scriptedExecutor.calls.toSorted()).toEqual(['A.0', 'A.1', 'X']);
-      slowCall.done();
-      (await scriptedExecutor.nextCall('J')).done();
+      slowCall.complete();
+      (await scriptedExecutor.nextCall('J')).complete();
       expect(await run.result()).toMatchObject({ status: 'completed' });
     });
 
@@ -210,7 +210,9 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
         blocks: [parallel('P', { parallelType: 'count', count: 3, batchSize: 1 }, work('A'))],
         edges: ['Start -> P -> A'],
       });
-      expect(result.output).toMatchObject({ results: [[{ by: 'A' }], [{ by: 'A' }], [{ by: 'A' }]] });
+      expect(result.output).toMatchObject({
+        results: [[{ blockName: 'A' }], [{ blockName: 'A' }], [{ blockName: 'A' }]],
+      });
     });
 
     it('no branch starts after a failure in another branch', async () => {

@@ -23,7 +23,7 @@ const SHARED_HANDLER = {
   edges: ['Start -> A -> Z', 'Start -> B -> Z', 'A:error -> H', 'B:error -> H'],
 };
 
-const runWithThreeRows = (trueRow: string): TestRun => ({
+const threeRowTestRun = (trueRow: string): TestRun => ({
   blocks: [conditionBlock('C', trueRow, 'if', 'elseif', 'third'), ...workBlocks('A B J')],
   edges: ['Start -> C', 'C:if -> A', 'C:elseif -> B', 'C:third -> A', 'A -> J', 'B -> J'],
 });
@@ -43,22 +43,22 @@ const CASES: Case[] = [
   },
   {
     title: 'two edges to one target: the first of the rows leads there',
-    ...runWithThreeRows('if'),
+    ...threeRowTestRun('if'),
     executedBlocks: 'A J',
   },
   {
     title: 'two edges to one target: another row leads to another block',
-    ...runWithThreeRows('elseif'),
+    ...threeRowTestRun('elseif'),
     executedBlocks: 'B J',
   },
   {
     title: 'two edges to one target: the last of the rows leads there',
-    ...runWithThreeRows('third'),
+    ...threeRowTestRun('third'),
     executedBlocks: 'A J',
   },
   {
     title: 'a condition without a match ends all of its paths',
-    ...runWithThreeRows('none'),
+    ...threeRowTestRun('none'),
     executedBlocks: '',
   },
   {
@@ -234,22 +234,22 @@ export function describePaths(makeRuntime: MakeRuntime): void {
         status: 'completed',
         executedBlocks: 'B',
       });
-      const olderRouterRun: TestRun = {
+      const olderRouterTestRun: TestRun = {
         blocks: [block('R', 'router'), ...workBlocks('A B')],
         edges: ['Start -> R', 'R -> A', 'R -> B'],
       };
       const namedBlockEngine = await openTestEngine(makeRuntime, { blocks: [router('router-A')] });
-      expect(await namedBlockEngine.runWorkflow(olderRouterRun)).toMatchObject({
+      expect(await namedBlockEngine.runWorkflow(olderRouterTestRun)).toMatchObject({
         status: 'completed',
         executedBlocks: 'A',
       });
       const unknownRouteEngine = await openTestEngine(makeRuntime, { blocks: [router('router-x')] });
       const skippedParallel = parallel('P', { parallelType: 'count', count: 2 }, work('C'));
-      const runWithParallel: TestRun = {
+      const parallelTestRun: TestRun = {
         blocks: [block('R', 'router_v2', { routes }), skippedParallel, ...workBlocks('Z')],
         edges: ['Start -> R', 'R:router-a -> P -> C', 'P -> Z'],
       };
-      expect(await unknownRouteEngine.runWorkflow(runWithParallel)).toMatchObject({
+      expect(await unknownRouteEngine.runWorkflow(parallelTestRun)).toMatchObject({
         status: 'completed',
         executedBlocks: '',
       });
@@ -260,7 +260,7 @@ export function describePaths(makeRuntime: MakeRuntime): void {
       const testRun: TestRun = { blocks: workBlocks('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
       await expect(runWorkflow(testRun)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
       const source = { workflow: workflow(testRun.blocks, testRun.edges), compat: true };
-      expect(await engine.execute(source)).toMatchObject({ status: 'completed', output: { by: 'B' } });
+      expect(await engine.execute(source)).toMatchObject({ status: 'completed', output: { blockName: 'B' } });
     });
   });
 }

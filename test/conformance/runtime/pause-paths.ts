@@ -72,7 +72,9 @@ const CASES: [
 /** Defines the tests of paths through pause points. */
 export function describePausePaths(makeRuntime: MakeRuntime): void {
   const openEngine = async () => {
-    const scriptedExecutor = new ScriptedExecutor({}, ({ block: { name } }) => ({ output: { by: name } }));
+    const scriptedExecutor = new ScriptedExecutor({}, ({ block: { name } }) => ({
+      output: { blockName: name },
+    }));
     return { scriptedExecutor, engine: await makeRuntime().open({ blocks: [scriptedExecutor.executor] }) };
   };
 

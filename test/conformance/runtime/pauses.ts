@@ -75,7 +75,7 @@ export function describePauses(makeRuntime: MakeRuntime): void {
       await expect.poll(async () => (await engine.getRun(run.runId)).pauses.length).toBe(1);
       expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
       const resumePromise = engine.resume(run.runId, { input: {} });
-      call.done();
+      call.complete();
       expect(await resumePromise).toMatchObject({ status: 'completed', output: { result: 'joined' } });
       expect(await run.result()).toMatchObject({ status: 'completed' });
     });

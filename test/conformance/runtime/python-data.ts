@@ -6,7 +6,7 @@ import { block, fn, type TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
 import { openTestEngine, sharedTestEngine } from './test-engine.ts';
 
-const py = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
+const pythonBlock = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
   block(name, 'function', { code, language: 'python', ...fields });
 
 const HOSTILE_TEXT = `it's "quoted" \\ \n''' """ {x} <start.n> {{OTHER}}`;
@@ -31,7 +31,7 @@ x = {{HOSTILE}}
 same = [x == "{{HOSTILE}}", x == '{{HOSTILE}}', x == """{{HOSTILE}}""", x == f"{{HOSTILE}}", x == r'{{HOSTILE}}']
 # {{HOSTILE}}
 return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
-      expect(await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
+      expect(await runWorkflow({ blocks: [pythonBlock('P', code)], edges: ['Start -> P'] })).toMatchObject({
         status: 'completed',
         output: { result: [[true, true, true, true, true], HOSTILE_TEXT, '7', 'a p b', '{{NOPE}}'] },
       });
@@ -43,10 +43,10 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
       const secretFields = { secretScope: 'selected', mountedSecrets: ['PLAIN'] };
       const result = await runWorkflow({
         blocks: [
-          py('All', 'return [environmentVariables["HOSTILE"], sorted(environmentVariables)]'),
-          py('Some', code, secretFields),
-          py('None', code, { secretScope: 'selected' }),
-          py('Process', 'return [name for name in ("PLAIN", "HOSTILE") if name in os.environ]'),
+          pythonBlock('All', 'return [environmentVariables["HOSTILE"], sorted(environmentVariables)]'),
+          pythonBlock('Some', code, secretFields),
+          pythonBlock('None', code, { secretScope: 'selected' }),
+          pythonBlock('Process', 'return [name for name in ("PLAIN", "HOSTILE") if name in os.environ]'),
           fn('Z', 'return [<all.result>, <some.result>, <none.result>, <process.result>]'),
         ],
         edges: ['Start -> All -> Some -> None -> Process -> Z'],
@@ -70,7 +70,11 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
 assert <variable.yes> is True and <variable.no> is False and <variable.object>["a"][1]["b"] is None
 return [<variable.text>, "<variable.text>", <variable.half>, <variable.object.a[1]>, <variable.list>, "<variable.yes>"]`;
       expect(
-        await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'], workflowOptions: { variables } }),
+        await runWorkflow({
+          blocks: [pythonBlock('P', code)],
+          edges: ['Start -> P'],
+          workflowOptions: { variables },
+        }),
       ).toMatchObject({
         status: 'completed',
         output: { result: ["it's", `"it's"`, 0.5, { b: null }, [[], {}], 'true'] },
@@ -79,11 +83,14 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.object.a[
 
     it('a reference to an unknown block stays text inside quotes, and makes the workflow invalid outside quotes', async () => {
       const { runWorkflow } = await getTestEngine();
-      const blockWithQuotes = py('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
+      const blockWithQuotes = pythonBlock('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
       expect(await runWorkflow({ blocks: [blockWithQuotes], edges: ['Start -> P'] })).toMatchObject({
         output: { result: ['<nosuch.x>', '<nosuch.x> 1'] },
       });
-      const runOutsideQuotes = runWorkflow({ blocks: [py('P', 'return <nosuch.x>')], edges: ['Start -> P'] });
+      const runOutsideQuotes = runWorkflow({
+        blocks: [pythonBlock('P', 'return <nosuch.x>')],
+        edges: ['Start -> P'],
+      });
       await expect(runOutsideQuotes).rejects.toMatchObject({
         code: 'WORKFLOW_INVALID',
         message: expect.stringContaining('nosuch') as string,
@@ -95,7 +102,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.object.a[
       const result = await runWorkflow({
         blocks: [
           fn('A', 'return Array.from({ length: 20000 }, (_, i) => ({ i, s: "é\\u2028" }))'),
-          py('P', 'x = <a.result>\nx.append(<a.result[19999].i>)\nreturn x'),
+          pythonBlock('P', 'x = <a.result>\nx.append(<a.result[19999].i>)\nreturn x'),
           fn('Z', 'return [<p.result>.length, <p.result[7].s>, <p.result[20000]>]'),
         ],
         edges: ['Start -> A -> P -> Z'],
@@ -107,7 +114,10 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.object.a[
       const { runWorkflow } = await getTestEngine();
       const code = 'for n in range(3000): print("x" * 100)\nreturn 1';
       const result = await runWorkflow({
-        blocks: [py('P', code), fn('Z', 'return [<p.result>, <p.stdout>.length, <p.stdout>.slice(-18)]')],
+        blocks: [
+          pythonBlock('P', code),
+          fn('Z', 'return [<p.result>, <p.stdout>.length, <p.stdout>.slice(-18)]'),
+        ],
         edges: ['Start -> P -> Z'],
       });
       const output = result.output as { result: [number, number, string] };
@@ -133,7 +143,7 @@ awaited = await (await fetch(base_url + "c")).text()
 try: requests.get("http://169.254.169.254/latest/meta-data/")
 except requests.exceptions.ConnectionError as error: refused = "169.254.169.254" in str(error)
 return [sent["method"], opened["path"], json.loads(awaited)["path"], refused]`;
-      expect(await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
+      expect(await runWorkflow({ blocks: [pythonBlock('P', code)], edges: ['Start -> P'] })).toMatchObject({
         status: 'completed',
         output: { result: ['POST', '/b', '/c', true] },
       });

@@ -4,7 +4,7 @@ import { block, condition, fn, loop, parallel, type TestBlock } from '../../supp
 import type { MakeRuntime } from './runtime-under-test.ts';
 import { sharedTestEngine } from './test-engine.ts';
 
-const py = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
+const pythonBlock = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
   block(name, 'function', { code, language: 'python', ...fields });
 
 /** Defines the tests of function blocks in Python. */
@@ -18,7 +18,7 @@ export function describePython(makeRuntime: MakeRuntime): void {
       const result = await runWorkflow({
         blocks: [
           fn('A', `return ${JSON.stringify(values)}`),
-          py(
+          pythonBlock(
             'P',
             'v = <a.result>\nassert v[5] is None and v[3] is True and v[6]["deep"][0]["n"] == 1\nreturn v',
           ),
@@ -34,7 +34,7 @@ export function describePython(makeRuntime: MakeRuntime): void {
       const result = await runWorkflow({
         blocks: [
           fn('A', 'return { list: [1] }'),
-          py('P', 'first = <a.result>\nfirst["list"].append(2)\nreturn [first, <a.result>]'),
+          pythonBlock('P', 'first = <a.result>\nfirst["list"].append(2)\nreturn [first, <a.result>]'),
           fn('Z', 'return [<p.result>, <a.result>]'),
         ],
         edges: ['Start -> A -> P -> Z'],
@@ -51,7 +51,7 @@ export function describePython(makeRuntime: MakeRuntime): void {
 return ['<a.result>', "say <a.result>!", '''three
 <a.result>''', "\\"<a.result>\\"", f"{len(<a.result>)} <a.result>", r"\\d<a.result>"]`;
       const result = await runWorkflow({
-        blocks: [fn('A', 'return "it\\\'s"'), py('P', code)],
+        blocks: [fn('A', 'return "it\\\'s"'), pythonBlock('P', code)],
         edges: ['Start -> A -> P'],
       });
       const jsonText = '"it\'s"';
@@ -74,7 +74,7 @@ return ['<a.result>', "say <a.result>!", '''three
       const { runWorkflow } = await getTestEngine();
       const hostile = `"; import os; os._exit(1) # ''' """ \\ {x} <a.result> {{KEY}} \${1}`;
       const result = await runWorkflow({
-        blocks: [py('P', 'text = <start.text>\nreturn [text, "<start.text>"]')],
+        blocks: [pythonBlock('P', 'text = <start.text>\nreturn [text, "<start.text>"]')],
         edges: ['Start -> P'],
         input: { text: hostile },
       });
@@ -87,7 +87,7 @@ return ['<a.result>', "say <a.result>!", '''three
         blocks: [
           condition('C', { no: 'false', other: '' }),
           fn('A', 'return 1'),
-          py('P', 'return [<a.result>, <a> is None]'),
+          pythonBlock('P', 'return [<a.result>, <a> is None]'),
         ],
         edges: ['Start -> C', 'C:no -> A', 'C:other -> P'],
       });
@@ -101,7 +101,7 @@ return ['<a.result>', "say <a.result>!", '''three
           loop(
             'L',
             { loopType: 'for', count: 2 },
-            py('P', 'return <loop.index> + <variable.base>'),
+            pythonBlock('P', 'return <loop.index> + <variable.base>'),
             block('V', 'variables', {
               variables: [{ variableName: 'base', type: 'number', value: '<p.result>' }],
             }),
@@ -109,9 +109,9 @@ return ['<a.result>', "say <a.result>!", '''three
           parallel(
             'Q',
             { parallelType: 'collection', collection: '[10, 20]' },
-            py('R', 'return [<parallel.index>, <parallel.currentItem>, "<parallel.currentItem>"]'),
+            pythonBlock('R', 'return [<parallel.index>, <parallel.currentItem>, "<parallel.currentItem>"]'),
           ),
-          py(
+          pythonBlock(
             'Z',
             'return [[t[0]["result"] for t in <l.results>], [b[0]["result"] for b in <q.results>], <variable.base>]',
           ),
@@ -138,10 +138,10 @@ return ['<a.result>', "say <a.result>!", '''three
       const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
-          py('A', 'if True:\n    return {"a": 1}'),
-          py('B', '__block_result__ = <a.result>'),
-          py('C', 'x = <b.result>'),
-          py('D', 'import asyncio\nreturn await asyncio.sleep(0.001, "awaited")'),
+          pythonBlock('A', 'if True:\n    return {"a": 1}'),
+          pythonBlock('B', '__block_result__ = <a.result>'),
+          pythonBlock('C', 'x = <b.result>'),
+          pythonBlock('D', 'import asyncio\nreturn await asyncio.sleep(0.001, "awaited")'),
           fn('Z', 'return [<a.result>, <b.result>, <c.result>, <d.result>]'),
         ],
         edges: ['Start -> A -> B -> C -> D -> Z'],
@@ -152,7 +152,7 @@ return ['<a.result>', "say <a.result>!", '''three
     it('returns dates as ISO text, bytes as base64, tuples and sets as lists', async () => {
       const { runWorkflow } = await getTestEngine();
       const code = 'import datetime\nreturn [datetime.date(2026, 1, 2), b"\\x00", (1,), {2}]';
-      const result = await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'] });
+      const result = await runWorkflow({ blocks: [pythonBlock('P', code)], edges: ['Start -> P'] });
       expect(result).toMatchObject({ output: { result: ['2026-01-02', 'AA==', [1], [2]] } });
     });
 
@@ -160,7 +160,7 @@ return ['<a.result>', "say <a.result>!", '''three
       const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
-          py('P', 'import sys\nprint("a", end=" ")\nprint("b", file=sys.stderr)'),
+          pythonBlock('P', 'import sys\nprint("a", end=" ")\nprint("b", file=sys.stderr)'),
           fn('Z', 'return <p.stdout>'),
         ],
         edges: ['Start -> P -> Z'],
@@ -191,7 +191,7 @@ return ['<a.result>', "say <a.result>!", '''three
       async (_title, code, message, fields: { timeout?: number } = {}) => {
         const { runWorkflow } = await getTestEngine();
         const result = await runWorkflow({
-          blocks: [py('P', code, fields), fn('H', 'return <p.error>'), fn('Z', 'return "not here"')],
+          blocks: [pythonBlock('P', code, fields), fn('H', 'return <p.error>'), fn('Z', 'return "not here"')],
           edges: ['Start -> P -> Z', 'P:error -> H'],
         });
         expect(result).toMatchObject({ status: 'completed' });
@@ -203,7 +203,7 @@ return ['<a.result>', "say <a.result>!", '''three
       const { runWorkflow } = await getTestEngine();
       const code = 'import json\nseen = hasattr(json, "leaked")\njson.leaked = 1\nreturn seen';
       for (let run = 0; run < 2; run++)
-        expect(await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
+        expect(await runWorkflow({ blocks: [pythonBlock('P', code)], edges: ['Start -> P'] })).toMatchObject({
           output: { result: false },
         });
     });

@@ -103,7 +103,7 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
       return { output: { execution, callNumber: callCount } };
     });
     const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
-    const observe = async (run: () => Promise<RunResource>): Promise<ObservedRun> => {
+    const runAndObserve = async (run: () => Promise<RunResource>): Promise<ObservedRun> => {
       scriptedExecutor.calls.length = 0;
       const result = await run();
       const matches = JSON.stringify(result.blockOutputs ?? {}).matchAll(
@@ -116,7 +116,7 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
         ),
       };
     };
-    return { engine, failingBlocks: failingExecutions, observe };
+    return { engine, failingExecutions, observe: runAndObserve };
   };
   const select = ['L.results'];
   const runFrom =
@@ -161,21 +161,23 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
     });
 
     it('at a failed branch: unfinished branches run too, finished branches keep their results', async () => {
-      const { engine, failingBlocks, observe } = await openEngine();
+      const { engine, failingExecutions, observe } = await openEngine();
       const source = {
         workflow: workflow(
           [parallel('L', { parallelType: 'count', count: 5, batchSize: 2 }, work('K'), work('M')), work('Z')],
           ['Start -> L -> K -> M', 'L -> Z'],
         ),
       };
-      failingBlocks.add('M.1');
+      failingExecutions.add('M.1');
       const earlierRun = await observe(() => engine.execute(source, {}, { select }));
       expect(earlierRun.result.status).toBe('failed');
-      failingBlocks.clear();
+      failingExecutions.clear();
       const { runId } = earlierRun.result;
       const logs = await engine.getLogs(runId);
-      const completed = logs.filter(({ blockName, status }) => blockName === 'M' && status === 'completed');
-      const endedBranches = new Set(completed.map(({ container }) => container?.index));
+      const completedLogs = logs.filter(
+        ({ blockName, status }) => blockName === 'M' && status === 'completed',
+      );
+      const finishedBranches = new Set(completedLogs.map(({ container }) => container?.index));
       const rerun = await observe(runFrom(engine, runId, 'M', { iterations: [1] }));
       expect(rerun.result.status).toBe('completed');
       const rerunBranches = [0, 2, 3, 4].filter((branch) => rerun.calls.includes(`K.${branch}`));
@@ -183,7 +185,7 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
         ['M.1', 'Z', ...rerunBranches.flatMap((branch) => [`K.${branch}`, `M.${branch}`])].toSorted(),
       );
       expect(
-        [0, 2, 3, 4].filter((branch) => !rerunBranches.includes(branch) && !endedBranches.has(branch)),
+        [0, 2, 3, 4].filter((branch) => !rerunBranches.includes(branch) && !finishedBranches.has(branch)),
       ).toEqual([]);
       expect([...rerun.callNumbers.keys()]).toEqual(
         [0, 1, 2, 3, 4].flatMap((branch) => [`K.${branch}`, `M.${branch}`]),

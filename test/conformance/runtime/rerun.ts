@@ -112,7 +112,9 @@ const UNTIL_CASES: [title: string, graph: TestGraph, until: string, executedBloc
 /** Defines the tests of runs that start from a block or stop at one. Rules R6 and R36 are in docs/semantics.md. */
 export function describeReruns(makeRuntime: MakeRuntime): void {
   const openEngine = async () => {
-    const scriptedExecutor = new ScriptedExecutor({}, ({ block: { name } }) => ({ output: { by: name } }));
+    const scriptedExecutor = new ScriptedExecutor({}, ({ block: { name } }) => ({
+      output: { blockName: name },
+    }));
     return { scriptedExecutor, engine: await makeRuntime().open({ blocks: [scriptedExecutor.executor] }) };
   };
   const sourceOf = ({ blocks, edges }: TestGraph) => ({ workflow: workflow(blocks, edges) });
@@ -136,12 +138,12 @@ export function describeReruns(makeRuntime: MakeRuntime): void {
     );
 
     it('a container: all its first blocks start before the blocks after them (R6, R36)', async () => {
-      const calc: BlockExecutor = {
+      const calcExecutor: BlockExecutor = {
         types: ['calc'],
         class: 'compute',
-        execute: ({ block: { name } }) => ({ output: { by: name } }),
+        execute: ({ block: { name } }) => ({ output: { blockName: name } }),
       };
-      const engine = await makeRuntime().open({ blocks: [calc] });
+      const engine = await makeRuntime().open({ blocks: [calcExecutor] });
       const innerBlocks = ['A', 'B', 'C'].map((name) => block(name, 'calc'));
       const source = sourceOf({
         blocks: [parallel('P', { parallelType: 'count', count: 2 }, ...innerBlocks)],
@@ -149,7 +151,7 @@ export function describeReruns(makeRuntime: MakeRuntime): void {
       });
       const earlierRun = await engine.execute(source);
       const rerun = await engine.runFromBlock(earlierRun.runId, 'P');
-      const branch = [{ by: 'A' }, { by: 'C' }, { by: 'B' }];
+      const branch = [{ blockName: 'A' }, { blockName: 'C' }, { blockName: 'B' }];
       expect([earlierRun, await rerun.result()]).toMatchObject([
         { output: { results: [branch, branch] } },
         { output: { results: [branch, branch] } },
@@ -195,17 +197,17 @@ export function describeReruns(makeRuntime: MakeRuntime): void {
 
     it('a condition that now chooses another branch: outputs of the former branch are empty', async () => {
       const { engine } = await openEngine();
-      const workflowWith = (first: string) =>
+      const sourceWith = (yesCondition: string) =>
         sourceOf({
           blocks: [
-            condition('C', { yes: first, no: '' }),
+            condition('C', { yes: yesCondition, no: '' }),
             fn('A', 'return "before"'),
             fn('J', 'return <a.result> ?? "empty"'),
           ],
           edges: ['Start -> C', 'C:yes -> A -> J', 'C:no -> J'],
         });
-      const earlierRun = await engine.execute(workflowWith('true'));
-      const rerun = await engine.runFromBlock(earlierRun.runId, 'C', { workflow: workflowWith('false') });
+      const earlierRun = await engine.execute(sourceWith('true'));
+      const rerun = await engine.runFromBlock(earlierRun.runId, 'C', { workflow: sourceWith('false') });
       expect([earlierRun.output, (await rerun.result()).output]).toMatchObject([
         { result: 'before' },
         { result: 'empty' },
@@ -242,12 +244,12 @@ export function describeReruns(makeRuntime: MakeRuntime): void {
         edges: ['Start -> A -> B -> R'],
       });
       const earlierRun = await engine.execute(source);
-      const large = 'y'.repeat(20_000);
+      const largeText = 'y'.repeat(20_000);
       const editedRun = await engine.runFromBlock(earlierRun.runId, 'R', {
-        edits: { outputs: { A: { result: large } } },
+        edits: { outputs: { A: { result: largeText } } },
       });
-      expect(await editedRun.result()).toMatchObject({ output: { data: { is: large }, status: 201 } });
-      const data = { is: ['<b.result>', large] };
+      expect(await editedRun.result()).toMatchObject({ output: { data: { is: largeText }, status: 201 } });
+      const data = { is: ['<b.result>', largeText] };
       const rerun = await engine.runFromBlock(earlierRun.runId, 'R', { edits: { fields: { data } } });
       // A field from a caller is a value: references in it are not resolved.
       expect(await rerun.result()).toMatchObject({ output: { data, status: 201 } });

@@ -12,14 +12,14 @@ import type { MakeRuntime } from './runtime-under-test.ts';
 
 type Groups = { readonly [name: string]: () => void };
 
-/** Defines the tests of restarts. `choose` selects the groups of tests to define; by default all. */
+/** Defines the tests of restarts. `selectGroups` selects the groups of tests to define; by default all. */
 export function describeRestart(
   makeRuntime: MakeRuntime,
   isStoreShared: boolean,
-  choose: (groups: Groups) => readonly (() => void)[] = Object.values,
+  selectGroups: (groups: Groups) => readonly (() => void)[] = Object.values,
 ): void {
   describe('restart', () => {
-    for (const describeGroup of choose(restartGroups(makeRuntime, isStoreShared))) describeGroup();
+    for (const describeGroup of selectGroups(restartGroups(makeRuntime, isStoreShared))) describeGroup();
   });
 }
 
@@ -30,8 +30,8 @@ function restartGroups(makeRuntime: MakeRuntime, isStoreShared: boolean): Groups
     'continued runs': () => describeContinuedRuns(makeEngineSequence),
     'interrupted steps': () => describeInterruptedSteps(makeEngineSequence),
     timers: () => describeTimers(makeEngineSequence),
-    answers: () => describePausedRuns(makeEngineSequence),
-    'continued pauses': () => describeContinuedBlocks(makeEngineSequence),
+    'paused runs': () => describePausedRuns(makeEngineSequence),
+    'continued blocks': () => describeContinuedBlocks(makeEngineSequence),
     children: () => describeChildren(makeEngineSequence),
     // With a shared store, any worker may continue a run, so no engine can leave it unexecuted.
     ...(!isStoreShared && {

@@ -22,12 +22,14 @@ export function describeRunOutcomes(makeRuntime: MakeRuntime): void {
       const chain = { blocks: [work('A'), work('B')], edges: ['Start -> A -> B'] };
       expect(await runWorkflow(chain)).toMatchObject({
         status: 'completed',
-        output: { by: 'B' },
+        output: { blockName: 'B' },
         error: null,
       });
       const runWithHandler = { blocks: [work('A'), work('H')], edges: ['Start -> A', 'A:error -> H'] };
-      expect((await runWorkflow(runWithHandler)).output).toEqual({ by: 'A' });
-      expect((await runWorkflow({ ...runWithHandler, failingBlocks: ['A'] })).output).toEqual({ by: 'H' });
+      expect((await runWorkflow(runWithHandler)).output).toEqual({ blockName: 'A' });
+      expect((await runWorkflow({ ...runWithHandler, failingBlocks: ['A'] })).output).toEqual({
+        blockName: 'H',
+      });
     });
 
     it('a Response on the chosen path sets the response, and later blocks do not run', async () => {
@@ -71,7 +73,7 @@ export function describeRunOutcomes(makeRuntime: MakeRuntime): void {
 
     it.each<[string, (call: Call) => void]>([
       ['a failure', (call) => call.fail(new Error('too late'))],
-      ['an output', (call) => call.done({ too: 'late' })],
+      ['an output', (call) => call.complete({ too: 'late' })],
     ])('%s in another branch after a Response does not change the run', async (_title, endCall) => {
       const clock = new TestClock();
       const scriptedExecutor = new ScriptedExecutor();
@@ -83,7 +85,7 @@ export function describeRunOutcomes(makeRuntime: MakeRuntime): void {
         ),
       });
       const call = await scriptedExecutor.nextCall('A');
-      (await scriptedExecutor.nextCall('G')).done();
+      (await scriptedExecutor.nextCall('G')).complete();
       await clock.waitForTimer(5000);
       endCall(call);
       expect(await run.result()).toMatchObject({
@@ -163,7 +165,7 @@ export function describeRunOutcomes(makeRuntime: MakeRuntime): void {
           ['Start -> A', 'Start -> G -> B -> C'],
         ),
       });
-      (await scriptedExecutor.nextCall('G')).done();
+      (await scriptedExecutor.nextCall('G')).complete();
       await scriptedExecutor.nextCall('B');
       await engine.cancel(run.runId);
       expect(await run.result()).toMatchObject({
@@ -207,12 +209,12 @@ export function describeRunOutcomes(makeRuntime: MakeRuntime): void {
         const run = await engine.start({
           workflow: workflow([createContainer(), work('Z')], ['Start -> In -> A', 'In -> Z']),
         });
-        (await scriptedExecutor.nextCall('A.0')).done();
+        (await scriptedExecutor.nextCall('A.0')).complete();
         await scriptedExecutor.nextCall('A.1');
         await engine.cancel(run.runId);
         expect(await run.result()).toMatchObject({ status: 'cancelled' });
         await scriptedExecutor.whenAborted('A.1');
-        expect([scriptedExecutor.calls, scriptedExecutor.aborted]).toEqual([['A.0', 'A.1'], ['A.1']]);
+        expect([scriptedExecutor.calls, scriptedExecutor.abortedCalls]).toEqual([['A.0', 'A.1'], ['A.1']]);
       },
     );
 

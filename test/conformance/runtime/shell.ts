@@ -6,11 +6,11 @@ import { block, condition, fn, loop, parallel, type TestBlock } from '../../supp
 import type { MakeRuntime } from './runtime-under-test.ts';
 import { openTestEngine, type TestEngine } from './test-engine.ts';
 
-const OPTIONS = { timeout: 120_000 };
+const TEST_OPTIONS = { timeout: 120_000 };
 
 /** Defines the tests of shell scripts in function blocks. They need an image, and a host that can confine them. */
 export function describeShell(makeRuntime: MakeRuntime): void {
-  describe('shell scripts', OPTIONS, () => {
+  describe('shell scripts', TEST_OPTIONS, () => {
     const cleanups: (() => Promise<void> | void)[] = [];
     afterAll(async () => {
       for (const clean of cleanups.toReversed()) await clean();
@@ -37,9 +37,9 @@ export function describeShell(makeRuntime: MakeRuntime): void {
     const prepareShell = async ({ skip }: TestContext) => {
       const shellEngine = await (shellEnginePromise ??= openShellEngine());
       if (shellEngine === undefined) return skip('Native images cannot be built and run on this machine');
-      const sh = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
+      const shellBlock = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
         block(name, 'function', { code, language: 'shell', sandboxId: shellEngine.id, ...fields });
-      return { runWorkflow: shellEngine.runWorkflow, sh };
+      return { runWorkflow: shellEngine.runWorkflow, sh: shellBlock };
     };
 
     it('receive each value as one word, whatever it contains, and return JSON, text or nothing', async (context) => {

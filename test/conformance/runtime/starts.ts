@@ -33,7 +33,7 @@ const RESERVED_NAME_CASES: [title: string, fields: Json[], input: Json, code: st
 export function describeStarts(makeRuntime: MakeRuntime): void {
   describe('starts', () => {
     const getTestEngine = sharedTestEngine(makeRuntime);
-    const hook = (name: string, options: JsonObject = {}): TestBlock =>
+    const webhookBlock = (name: string, options: JsonObject = {}): TestBlock =>
       block(name, 'generic_webhook', {}, { triggerMode: true, ...options });
 
     it.each(FIELD_CASES)('%s', async (_title, inputField, input, value) => {
@@ -81,7 +81,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     it('a run starts at its start block, and blocks of other triggers do not run', async () => {
       const { runWorkflow } = await getTestEngine();
       const testRun = {
-        blocks: [hook('Hook'), ...['A', 'B', 'J'].map((name) => work(name))],
+        blocks: [webhookBlock('Hook'), ...['A', 'B', 'J'].map((name) => work(name))],
         edges: ['Start -> A -> J', 'Hook -> B -> J'],
       };
       expect(await runWorkflow(testRun)).toMatchObject({ status: 'completed', executedBlocks: 'A J' });
@@ -94,7 +94,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     it('a run cannot start at a block that is not a trigger, is disabled or is unknown', async () => {
       const { runWorkflow } = await getTestEngine();
       const testRun = {
-        blocks: [work('A'), hook('Off', { enabled: false })],
+        blocks: [work('A'), webhookBlock('Off', { enabled: false })],
         edges: ['Start -> A', 'Off -> A'],
       };
       for (const [start, code] of [
@@ -108,7 +108,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     it('a webhook trigger returns its payload, and references can read any part of it', async () => {
       const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
-        blocks: [hook('Hook'), fn('A', 'return [<hook.body.id>, <hook.absent>, <hook>]')],
+        blocks: [webhookBlock('Hook'), fn('A', 'return [<hook.body.id>, <hook.absent>, <hook>]')],
         edges: ['Hook -> A'],
         input: { body: { id: 7, list: [1] } },
         options: { start: 'Hook' },

@@ -14,17 +14,17 @@ export function describeSteps(makeRuntime: MakeRuntime): void {
       const scriptedExecutor = new ScriptedExecutor();
       const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const run = await engine.start({ workflow: workflow([work('A', { retry: RETRY })], ['Start -> A']) });
-      const calls: string[] = [];
+      const idempotencyKeys: string[] = [];
       const firstCall = await scriptedExecutor.nextCall('A');
-      const large = 'ä'.repeat(10_000);
+      const largeText = 'ä'.repeat(10_000);
       const results = [
         await firstCall.context.step('one', ({ idempotencyKey }) => {
-          calls.push(idempotencyKey);
-          return { large };
+          idempotencyKeys.push(idempotencyKey);
+          return { large: largeText };
         }),
         await firstCall.context.step('two', () => null, { idempotent: true }),
       ];
-      expect(calls).toEqual([`${firstCall.context.idempotencyKey}/one`]);
+      expect(idempotencyKeys).toEqual([`${firstCall.context.idempotencyKey}/one`]);
       await expect(
         firstCall.context.step('three', () => Promise.reject(new Error('refused'))),
       ).rejects.toThrow('refused');
@@ -39,7 +39,7 @@ export function describeSteps(makeRuntime: MakeRuntime): void {
       ]).toEqual(results);
       expect(await secondCall.context.step('three', () => 3)).toBe(3);
       expect(await secondCall.context.step('three', failIfExecuted)).toBe(3);
-      secondCall.done({ ok: true });
+      secondCall.complete({ ok: true });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
     });
 
@@ -51,7 +51,7 @@ export function describeSteps(makeRuntime: MakeRuntime): void {
       for (const iteration of [0, 1]) {
         const call = await scriptedExecutor.nextCall(`A.${iteration}`);
         expect(await call.context.step('one', () => iteration)).toBe(iteration);
-        call.done();
+        call.complete();
       }
       expect(await run.result()).toMatchObject({ status: 'completed' });
     });
@@ -75,14 +75,14 @@ export function describeSteps(makeRuntime: MakeRuntime): void {
           .step(key, waitForAbort, { idempotent })
           .catch((error: Error) => error.message);
       };
-      const interruptedSteps = Promise.all([
+      const stepsPromise = Promise.all([
         startInterruptedStep('post', false),
         startInterruptedStep('put', true),
       ]);
       await Promise.all([deferredStarts.post.promise, deferredStarts.put.promise]);
       await clock.waitForTimer(100);
       clock.advance(100);
-      expect(await interruptedSteps).toEqual(['interrupted', 'interrupted']);
+      expect(await stepsPromise).toEqual(['interrupted', 'interrupted']);
       const secondCall = await scriptedExecutor.nextCall('A');
       expect(await secondCall.context.step('put', () => 1, { idempotent: true })).toBe(1);
       const postStep = secondCall.context.step('post', () => 1);
@@ -112,7 +112,7 @@ export function describeSteps(makeRuntime: MakeRuntime): void {
       firstCall.fail(new Error('once more'));
       const secondCall = await scriptedExecutor.nextCall('A');
       expect(await secondCall.context.step('one', () => [])).toEqual(result);
-      secondCall.done();
+      secondCall.complete();
       expect(await run.result()).toMatchObject({ status: 'completed' });
     });
   });

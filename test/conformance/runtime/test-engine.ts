@@ -19,7 +19,7 @@ export interface TestRun {
 }
 
 /** The result of a run. */
-export interface Outcome extends RunResource {
+export interface TestRunResult extends RunResource {
   /** The blocks of the type `work` that ran, each with its iteration and branch numbers (`A.0.1`), sorted. */
   executedBlocks: string;
 }
@@ -27,10 +27,10 @@ export interface Outcome extends RunResource {
 /** An engine, and a function that runs a workflow on it. */
 export interface TestEngine {
   engine: Engine;
-  runWorkflow(testRun: TestRun): Promise<Outcome>;
+  runWorkflow(testRun: TestRun): Promise<TestRunResult>;
 }
 
-/** Opens an engine whose `work` blocks return their name as `{ by }`, or fail if `failingBlocks` contains it. */
+/** Opens an engine whose `work` blocks return their name as `{ blockName }`, or fail if `failingBlocks` contains it. */
 export async function openTestEngine(
   makeRuntime: MakeRuntime,
   options: EngineOptions = {},
@@ -40,7 +40,7 @@ export async function openTestEngine(
   const scriptedExecutor = new ScriptedExecutor({}, ({ block }) => {
     if (failingBlocks.includes(block.name))
       throw new BlockError('BLOCK_FAILED', `${block.name} does not work`);
-    return { output: { by: block.name } };
+    return { output: { blockName: block.name } };
   });
   const blocks = [scriptedExecutor.executor, ...(options.blocks ?? [])];
   const engine = await makeRuntime(registerCleanup).open({ ...options, blocks });
@@ -65,9 +65,10 @@ export function sharedTestEngine(
   options: EngineOptions = {},
 ): () => Promise<TestEngine> {
   const cleanups: (() => Promise<void> | void)[] = [];
-  let testEngine: Promise<TestEngine> | undefined;
+  let testEnginePromise: Promise<TestEngine> | undefined;
   afterAll(async () => {
     for (const clean of cleanups.toReversed()) await clean();
   });
-  return () => (testEngine ??= openTestEngine(makeRuntime, options, (clean) => void cleanups.push(clean)));
+  return () =>
+    (testEnginePromise ??= openTestEngine(makeRuntime, options, (clean) => void cleanups.push(clean)));
 }

@@ -18,7 +18,7 @@ export function describeTime(makeRuntime: MakeRuntime): void {
       await scriptedExecutor.nextCall('A');
       clock.advance(500);
       expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'BLOCK_TIMEOUT' } });
-      expect(scriptedExecutor.aborted).toEqual(['A']);
+      expect(scriptedExecutor.abortedCalls).toEqual(['A']);
     });
 
     it('a run that exceeds its timeout fails, and its blocks are aborted (R26)', async () => {
@@ -38,7 +38,7 @@ export function describeTime(makeRuntime: MakeRuntime): void {
         durationMs: 1000,
       });
       await scriptedExecutor.whenAborted('A');
-      expect(scriptedExecutor.aborted).toEqual(['A']);
+      expect(scriptedExecutor.abortedCalls).toEqual(['A']);
     });
 
     it('a wait has its exact duration, and the run is paused until then (R23)', async () => {
@@ -63,8 +63,8 @@ export function describeTime(makeRuntime: MakeRuntime): void {
       const call = await scriptedExecutor.nextCall('A');
       expect(await engine.cancel(run.runId, 'enough')).toBe(true);
       await scriptedExecutor.whenAborted('A');
-      expect(scriptedExecutor.aborted).toEqual(['A']);
-      call.done();
+      expect(scriptedExecutor.abortedCalls).toEqual(['A']);
+      call.complete();
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
       expect(await engine.cancel(run.runId)).toBe(false);
       expect(scriptedExecutor.calls).toEqual(['A']);
@@ -105,7 +105,7 @@ export function describeTime(makeRuntime: MakeRuntime): void {
       });
       expect(scriptedExecutor.calls).toEqual(['A']);
       await scriptedExecutor.whenAborted('A');
-      expect(scriptedExecutor.aborted).toEqual(['A']);
+      expect(scriptedExecutor.abortedCalls).toEqual(['A']);
     });
 
     it('a run until a block stops after that block (R28)', async () => {

@@ -112,14 +112,14 @@ export function describeVariables(makeRuntime: MakeRuntime): void {
           block('V', 'variables', { variables: assignments }),
           block('R', 'response', {
             dataMode: 'json',
-            data: '{"v": "<start.v>", "bare": <start.v>, "child": <c.result.result>, "row": <v.x>}',
+            data: '{"v": "<start.v>", "bare": <start.v>, "child": <c.result.result>, "variable": <v.x>}',
           }),
         ],
         ['Start -> C -> V -> R'],
       );
       const v = '","role":"admin';
       expect(await engine.execute({ workflow: parent }, { v })).toMatchObject({
-        output: { data: { v, bare: v, child: { v }, row: { v } } },
+        output: { data: { v, bare: v, child: { v }, variable: { v } } },
       });
     });
 

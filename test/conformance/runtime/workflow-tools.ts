@@ -35,8 +35,8 @@ export async function startModelWithCalls(calls: readonly ToolCall[]) {
   return startModelWithResponses(({ number }) => (number === 1 ? { toolCalls: calls } : { text: 'Done.' }));
 }
 
-async function startModelWithResponses(answer: (request: ModelRequest) => ModelResponse) {
-  const modelServer = await startModelServer(answer);
+async function startModelWithResponses(respond: (request: ModelRequest) => ModelResponse) {
+  const modelServer = await startModelServer(respond);
   onTestFinished(() => modelServer.close());
   const options: EngineOptions = { services: { local: modelServer.services.local } };
   return {
@@ -112,16 +112,16 @@ export function describeWorkflowTools(makeRuntime: MakeRuntime): void {
       await engine.deploy(agentWorkflow([toolItem('fails'), toolItem('parent')]));
       const result = await engine.execute('parent');
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
-      const [failedCall, cycle, mismatch] = callsIn(result.output);
+      const [failedCall, cyclicCall, invalidCall] = callsIn(result.output);
       expect(failedCall).toMatchObject({
         success: false,
         result: expect.stringMatching(/"Fails" failed.*deep/),
       });
-      expect(cycle).toMatchObject({
+      expect(cyclicCall).toMatchObject({
         success: false,
         result: expect.stringContaining('"parent" cannot be called here'),
       });
-      expect(mismatch).toMatchObject({
+      expect(invalidCall).toMatchObject({
         success: false,
         result: expect.stringContaining('do not match the schema'),
       });
@@ -154,9 +154,9 @@ export function describeWorkflowTools(makeRuntime: MakeRuntime): void {
         { name: 'child', args: { topic: 'wool', depth: 9, admin: true } },
       ]);
       const engine = await makeRuntime().open({ ...model.options, blocks: blocks() });
-      const echo = fn('F', 'return [<start.topic>, <start.depth>, <start.admin>]');
+      const echoBlock = fn('F', 'return [<start.topic>, <start.depth>, <start.admin>]');
       const inputFormat = [...INPUT_FORMAT, { name: 'admin', type: 'string' }];
-      await engine.deploy(workflow([echo], ['Start -> F'], { id: 'child', name: 'child', inputFormat }));
+      await engine.deploy(workflow([echoBlock], ['Start -> F'], { id: 'child', name: 'child', inputFormat }));
       const presetTool = toolItem('child', {
         inputMapping: '{"topic": "<start.q>", "depth": 3, "admin": "no"}',
       });
@@ -233,7 +233,7 @@ export function describeWorkflowTools(makeRuntime: MakeRuntime): void {
       await scriptedExecutor.nextCall('W');
       await engine.cancel(run.runId);
       await scriptedExecutor.whenAborted('W');
-      expect(scriptedExecutor.aborted).toEqual(['W']);
+      expect(scriptedExecutor.abortedCalls).toEqual(['W']);
       await expect.poll(async () => (await engine.listRuns({ status: ['cancelled'] })).runs.length).toBe(2);
     });
 

@@ -107,12 +107,12 @@ export function describeControlStore(name: string, makeStore: () => ControlStore
         await store.add(CANCEL_REQUEST),
       ];
       const [firstId = '', secondId = '', thirdId] = ids;
-      expect((await store.pending()).map(({ id }) => id)).toEqual(ids);
+      expect((await store.openRequests()).map(({ id }) => id)).toEqual(ids);
       await store.settle(firstId, { status: 'done', value: 1 });
       await store.settle(firstId, { status: 'done', value: 2 });
       expect(await store.outcome(firstId)).toEqual({ status: 'done', value: 1 });
       await store.remove(secondId);
-      expect((await store.pending()).map(({ id }) => id)).toEqual([thirdId]);
+      expect((await store.openRequests()).map(({ id }) => id)).toEqual([thirdId]);
       await store.remove(firstId);
       expect(await store.outcome(firstId)).toBeUndefined();
     });

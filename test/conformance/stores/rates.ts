@@ -43,26 +43,26 @@ export function describeRates(
 
     it('allows no request for a blocked key until the later of its two blocking periods has ended', async () => {
       const { firstStore, secondStore } = await makeStores();
-      await firstStore.blockKey('k', 5000);
-      await secondStore.blockKey('k', 4000);
+      await firstStore.pauseKey('k', 5000);
+      await secondStore.pauseKey('k', 4000);
       expect(await secondStore.take('k', request(1000))).toBe(4000);
       expect(await firstStore.take('k', request(5000))).toBe(0);
     });
 
     it('allows only the burst of many concurrent requests', async () => {
       const stores = await makeStores();
-      const waits = await Promise.all(
+      const waitTimesMs = await Promise.all(
         Array.from({ length: 20 }, async (_, index) =>
           (index % 2 === 0 ? stores.firstStore : stores.secondStore).take('k', request(1000)),
         ),
       );
-      expect(waits.filter((wait) => wait === 0)).toHaveLength(2);
+      expect(waitTimesMs.filter((waitMs) => waitMs === 0)).toHaveLength(2);
     });
 
     it('prunes only keys whose limits have had no effect since the given time', async () => {
       const { firstStore } = await makeStores();
       await firstStore.take('k', request(1000));
-      await firstStore.blockKey('k', 1500);
+      await firstStore.pauseKey('k', 1500);
       await firstStore.prune(1500);
       expect(await firstStore.take('k', request(1000))).toBe(500);
       await firstStore.prune(1501);

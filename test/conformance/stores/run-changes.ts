@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Json } from '@heddle/core';
 import type { SharedStores } from '@heddle/engine/stores';
-import { newRun, record, startedEntry } from '../../support/run-data.ts';
+import { createRunHeader, createRunRecord, createStartedEntry } from '../../support/run-data.ts';
 
 type ChangeStore = SharedStores['changes'];
 
@@ -21,7 +21,7 @@ export function describeRunChanges(
   describe(`${name}: changes to runs`, () => {
     it('records no changes before a consumer begins; then every stored run counts as changed', async () => {
       const { runs, changes } = await makeStores();
-      await runs.create(newRun('a'), startedEntry());
+      await runs.create(createRunHeader('a'), createStartedEntry());
       expect(await changes.read(10)).toEqual([]);
       await changes.begin();
       await changes.begin();
@@ -31,13 +31,13 @@ export function describeRunChanges(
     it('records only the creation of a run, changes of its status and its removal', async () => {
       const { runs, changes } = await makeStores();
       await changes.begin();
-      await runs.create(newRun('a'), startedEntry());
+      await runs.create(createRunHeader('a'), createStartedEntry());
       expect(await changes.read(10)).toMatchObject([{ runId: 'a', header: { workflowId: 'workflow' } }]);
-      await runs.saveRecord(record('a', { status: 'running', seq: 1 }), []);
+      await runs.saveRecord(createRunRecord('a', { status: 'running', seq: 1 }), []);
       await acknowledgeAll(changes);
-      await runs.saveRecord(record('a', { status: 'running', seq: 2 }), []);
+      await runs.saveRecord(createRunRecord('a', { status: 'running', seq: 2 }), []);
       expect(await changes.read(10)).toEqual([]);
-      await runs.saveRecord(record('a', { status: 'completed', seq: 3 }), []);
+      await runs.saveRecord(createRunRecord('a', { status: 'completed', seq: 3 }), []);
       expect(await changes.read(10)).toMatchObject([{ runId: 'a', record: { status: 'completed' } }]);
       await acknowledgeAll(changes);
       await runs.remove('a');
@@ -49,24 +49,24 @@ export function describeRunChanges(
     it('removes only acknowledged changes, and never uses a position twice', async () => {
       const { runs, changes } = await makeStores();
       await changes.begin();
-      for (const id of ['a', 'b', 'c']) await runs.create(newRun(id), startedEntry());
+      for (const id of ['a', 'b', 'c']) await runs.create(createRunHeader(id), createStartedEntry());
       const firstChanges = await changes.read(2);
       expect(firstChanges.map(({ runId }) => runId)).toEqual(['a', 'b']);
       await changes.acknowledge(firstChanges.map(({ position }) => position));
       expect(await readRunIds(changes)).toEqual(['c']);
       await acknowledgeAll(changes);
-      await runs.create(newRun('d'), startedEntry());
+      await runs.create(createRunHeader('d'), createStartedEntry());
       await changes.acknowledge(firstChanges.map(({ position }) => position));
       expect(await readRunIds(changes)).toEqual(['d']);
     });
 
     it('measures a run with its journal, logs and stored values; an unknown run has no size', async () => {
       const { runs, values, changes } = await makeStores();
-      await runs.create(newRun('small'), startedEntry());
-      await runs.create(newRun('large'), startedEntry());
+      await runs.create(createRunHeader('small'), createStartedEntry());
+      await runs.create(createRunHeader('large'), createStartedEntry());
       const key = await values.put(JSON.stringify('x'.repeat(50_000)));
       const input: Json = { ref: { key, bytes: 50_002 } };
-      await runs.upsert('large', [{ ...startedEntry(1), input } as never]);
+      await runs.upsert('large', [{ ...createStartedEntry(1), input } as never]);
       const bytesByRun = await changes.bytesOf(['small', 'large', 'unknown']);
       const { small = 0, large = 0 } = Object.fromEntries(bytesByRun);
       expect(small).toBeGreaterThan(100);

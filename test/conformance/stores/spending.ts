@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SpendingStore } from '@heddle/engine/stores';
-import { byScale } from '../../support/scale.ts';
+import { pickByScale } from '../../support/scale.ts';
 
 const PERIOD_END_MS = 1_000_000;
 
@@ -12,22 +12,22 @@ const reservation = (
   { cap = 100, accounts = ['a'] as readonly string[], nowMs = 0, expiredMicros = 1 } = {},
 ) => ({
   id,
-  accounts: accounts.map((account) => ({ id: account, cap, retainUntilMs: PERIOD_END_MS })),
+  accounts: accounts.map((account) => ({ id: account, capMicros: cap, retainUntilMs: PERIOD_END_MS })),
   maxMicros,
   expiredMicros,
   nowMs,
   expiresMs: nowMs + 60,
 });
 
-/** Defines the tests of sums of spending in stores. `makeStores` opens two stores on the same empty data. */
+/** Defines the tests of spending totals in stores. `makeStores` opens two stores on the same empty data. */
 export function describeSpending(
   name: string,
   makeStores: () =>
     | Promise<Record<'firstStore' | 'secondStore', SpendingStore>>
     | Record<'firstStore' | 'secondStore', SpendingStore>,
 ): void {
-  describe(`${name}: sums of spending`, () => {
-    it('refuses a reservation that exceeds the cap of any account, and returns that account with its sum', async () => {
+  describe(`${name}: spending totals`, () => {
+    it('refuses a reservation that exceeds the cap of any account, and returns that account with its total', async () => {
       const { firstStore } = await makeStores();
       expect(await firstStore.reserve(reservation('1', 60))).toBeUndefined();
       expect(await firstStore.reserve(reservation('2', 41, { accounts: ['b', 'a'] }))).toEqual({
@@ -85,7 +85,7 @@ export function describeSpending(
             // Each case has its own accounts and calls, because new stores for each case would exhaust the connections
             // of a server.
             const prefix = `case ${(caseCount += 1)} `;
-            const expectedSums = { a: 0, b: 0 };
+            const expectedTotals = { a: 0, b: 0 };
             const makeCall = async (
               { usesOtherStore, maxMicros, share, accounts, turns }: (typeof calls)[number],
               index: number,
@@ -97,17 +97,17 @@ export function describeSpending(
               for (const id of ids) expect(await store.totalOf(id)).toBeLessThanOrEqual(cap);
               const cost = Math.floor(maxMicros * share);
               await store.settle(prefix + index, cost);
-              for (const account of accounts) expectedSums[account as 'a' | 'b'] += cost;
+              for (const account of accounts) expectedTotals[account as 'a' | 'b'] += cost;
             };
             await Promise.all(calls.map(makeCall));
-            const sums = {
+            const totals = {
               a: await stores.firstStore.totalOf(`${prefix}a`),
               b: await stores.secondStore.totalOf(`${prefix}b`),
             };
-            expect(sums).toEqual(expectedSums);
+            expect(totals).toEqual(expectedTotals);
           },
         ),
-        { numRuns: byScale(8, 200) },
+        { numRuns: pickByScale(8, 200) },
       );
     });
 

@@ -1,5 +1,5 @@
 import type { RunStore } from '@heddle/core';
-import { newRun, startedEntry } from '../../support/run-data.ts';
+import { createRunHeader, createStartedEntry } from '../../support/run-data.ts';
 
 /** Returns a new store with one run, which has only its first entry. */
 export async function createStoreWithRun(
@@ -7,6 +7,6 @@ export async function createStoreWithRun(
   runId = 'r',
 ): Promise<RunStore> {
   const store = await makeStore();
-  await store.create(newRun(runId), startedEntry());
+  await store.create(createRunHeader(runId), createStartedEntry());
   return store;
 }

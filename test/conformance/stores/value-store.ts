@@ -1,6 +1,6 @@
 import type { RunStore, ValueStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { entry, newRun, record, startedEntry } from '../../support/run-data.ts';
+import { createEntry, createRunHeader, createRunRecord, createStartedEntry } from '../../support/run-data.ts';
 
 /** Defines the tests of value stores. `makeStore` returns a new, empty store. */
 export function describeValueStore(name: string, makeStore: () => ValueStore | Promise<ValueStore>): void {
@@ -51,18 +51,18 @@ export function describePruning(
         const { runs, values } = await makeStores();
         const [unusedJson, usedJson] = [JSON.stringify('u'.repeat(bytes)), JSON.stringify('v'.repeat(bytes))];
         const keys = [await values.put(unusedJson), await values.put(usedJson)];
-        for (const id of ['gone', 'there']) {
-          await runs.create(newRun(id), startedEntry());
-          await runs.append(id, [entry(2, keys[1])]);
+        for (const id of ['removed', 'kept']) {
+          await runs.create(createRunHeader(id), createStartedEntry());
+          await runs.append(id, [createEntry(2, keys[1])]);
         }
-        await runs.append('gone', [entry(3, keys[0])]);
+        await runs.append('removed', [createEntry(3, keys[0])]);
         await values.prune(keys, 0);
         expect([await values.get(keys[0] ?? ''), await values.get(keys[1] ?? '')]).toEqual([
           unusedJson,
           usedJson,
         ]);
-        await runs.saveRecord(record('gone', { seq: 3, status: 'failed' }), []);
-        await values.prune((await runs.remove('gone')) ?? [], 0);
+        await runs.saveRecord(createRunRecord('removed', { seq: 3, status: 'failed' }), []);
+        await values.prune((await runs.remove('removed')) ?? [], 0);
         expect([await values.get(keys[0] ?? ''), await values.get(keys[1] ?? '')]).toEqual([
           undefined,
           usedJson,

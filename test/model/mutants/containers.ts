@@ -11,8 +11,8 @@ export const containerMutants: readonly Mutant[] = [
     },
     { from: '  container.live--;\n', to: '', effect: 'the window is never refilled' },
     {
-      from: '  proceed(context, level, innerLevel.node);',
-      to: '  if (container.live === 0) proceed(context, level, innerLevel.node);',
+      from: '  continueContainer(context, level, innerLevel.node);',
+      to: '  if (container.live === 0) continueContainer(context, level, innerLevel.node);',
       effect: 'the window is refilled in batches',
     },
     {
@@ -101,7 +101,7 @@ export const containerMutants: readonly Mutant[] = [
     {
       from: "level, index, cell: 'source' }",
       to: "level, index, cell: 'error' }",
-      effect: 'the run leaves a container that is done by `error`',
+      effect: 'the run leaves a completed container by `error`',
     },
     { from: ', open: {} };', to: ', open: {}, drain: undefined };', effect: 'the state is not JSON' },
   ]),
@@ -158,7 +158,7 @@ export const containerMutants: readonly Mutant[] = [
     },
     {
       from: '    if (container.handlesError) return',
-      to: '    if (inner.parent.parent && container.handlesError) return',
+      to: '    if (ancestor.parent.parent && container.handlesError) return',
       effect: 'error ports of outer containers are ignored',
     },
     {

@@ -76,7 +76,7 @@ it('a deadline that a resume has set does not change later (R26)', () => {
   expect(run.resume('p')).toEqual(['run a', 'timer deadline 9400']);
   run.nowMs = 9100;
   expect(run.complete('a')).toEqual(['run b']);
-  expect(run.pending()).toEqual(['run b', 'timer deadline 9400']);
+  expect(run.pendingCommands()).toEqual(['run b', 'timer deadline 9400']);
 });
 
 it('a `blocked` event of a child run changes the state (R24)', () => {

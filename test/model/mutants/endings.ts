@@ -85,7 +85,7 @@ export const endingMutants: readonly Mutant[] = [
     {
       from: "event.type === 'failed' || event.type === 'fired')",
       to: "event.type !== 'paused' && (event.type !== 'completed' || event.port === 'error'))",
-      effect: 'a block that completes by `error` in its grace period has failed',
+      effect: 'a block that completes through the port `error` in its grace period has failed',
     },
     {
       from: "  if (timedOut) context.commands.push({ type: 'abort', at, why: 'timeout' });\n",

@@ -104,7 +104,7 @@ export const eventMutants: readonly Mutant[] = [
       effect: 'a timeout is never retried',
     },
     {
-      from: '!CALLERS.has(nodeAt(level.region, index).class) || previous === on',
+      from: '!CALLER_CLASSES.has(nodeAt(level.region, index).class) || previous === on',
       to: 'previous === on',
       effect: 'any block can be blocked',
     },
@@ -214,7 +214,7 @@ export const eventMutants: readonly Mutant[] = [
       effect: 'the grace timer of a container is not pending',
     },
     {
-      from: '      collectGraceTimer(inner.drain, [...at, Number(iteration)], commands);\n',
+      from: '      collectGraceTimer(innerFrame.drain, [...at, Number(iteration)], commands);\n',
       to: '',
       effect: 'the grace timer of a branch is not pending',
     },
@@ -224,7 +224,7 @@ export const eventMutants: readonly Mutant[] = [
       effect: 'expand commands are not pending',
     },
     {
-      from: '      collectFromFrame(body, inner, [...at, Number(iteration)], commands);\n',
+      from: '      collectFromFrame(body, innerFrame, [...at, Number(iteration)], commands);\n',
       to: '',
       effect: 'work in containers is not pending',
     },

@@ -122,7 +122,7 @@ export const pathMutants: readonly Mutant[] = [
       effect: 'the same event starts blocks of a draining run',
     },
     {
-      from: '    if (inner.frame.drain) return true;\n',
+      from: '    if (ancestor.frame.drain) return true;\n',
       to: '',
       effect: 'the same event starts blocks of a draining branch',
     },
@@ -159,7 +159,7 @@ export const pathMutants: readonly Mutant[] = [
     {
       from: '  if (location.enclosingDrain) return updateDrainingWork(context, location, index, event);\n',
       to: '',
-      effect: 'a draining part continues',
+      effect: 'a draining scope continues',
     },
     {
       from: 'const nextState = cloneState(state)',

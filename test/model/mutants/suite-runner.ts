@@ -81,7 +81,7 @@ export class SuiteRunner {
       name: 'mutant',
       setup: ({ onLoad }) => {
         onLoad({ filter: /[\\/]support[\\/]scale\.ts$/ }, () => ({
-          contents: 'export const byScale = (quick) => Math.ceil(quick / 2);',
+          contents: 'export const pickByScale = (quick) => Math.ceil(quick / 2);',
         }));
         onLoad({ filter: /[\\/]core[\\/]src[\\/]machine[\\/][a-z-]+\.ts$/ }, ({ path }) =>
           this.#mutant && path === join(MACHINE_FOLDER, this.#mutant.file)

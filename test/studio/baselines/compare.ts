@@ -25,8 +25,8 @@ export async function readSystem(browser: Browser, page: Page): Promise<System> 
   const elements = await session.send('DOM.querySelectorAll', { nodeId: root.nodeId, selector: 'bdi, time' });
   const fonts: string[] = [];
   for (const nodeId of elements.nodeIds) {
-    const platform = await session.send('CSS.getPlatformFontsForNode', { nodeId });
-    fonts.push(...platform.fonts.map(({ familyName }) => familyName));
+    const platformFonts = await session.send('CSS.getPlatformFontsForNode', { nodeId });
+    fonts.push(...platformFonts.fonts.map(({ familyName }) => familyName));
   }
   await session.detach();
   return {
@@ -37,11 +37,11 @@ export async function readSystem(browser: Browser, page: Page): Promise<System> 
 }
 
 /** Returns the reason why the baselines cannot be compared on this system; undefined if they can. */
-export function findSystemMismatch(current: System): string | undefined {
+export function findSystemMismatch(system: System): string | undefined {
   const baselineSystem = JSON.parse(readFileSync(SYSTEM_FILE, 'utf8')) as System;
-  if (JSON.stringify(baselineSystem) === JSON.stringify(current)) return undefined;
-  const [storedSystem, currentSystem] = [describeSystem(baselineSystem), describeSystem(current)];
-  return `the images of components were created on ${storedSystem}, and this system is ${currentSystem}`;
+  if (JSON.stringify(baselineSystem) === JSON.stringify(system)) return undefined;
+  const [baselineDescription, currentDescription] = [describeSystem(baselineSystem), describeSystem(system)];
+  return `the images of components were created on ${baselineDescription}, and this system is ${currentDescription}`;
 }
 
 function describeSystem({ platform, chromium, fonts }: System): string {

@@ -20,8 +20,8 @@ export const NOW = '2026-03-02T09:30:00.000Z';
 /** Returns the time `ms` milliseconds before `NOW`, in ISO 8601. */
 const timeAgo = (ms: number): string => new Date(Date.parse(NOW) - ms).toISOString();
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const WORKSPACE_ID = 'workspace-1';
 const WORKFLOW_ID = 'workflow-1';
 /** The id of a run with blocks in all states. */
@@ -47,13 +47,18 @@ const runs: ResponseBody<'/api/v2/logs'> = toPage(
       ['cancelled', 'طلبات & <b>orders</b>', 3_900_000, 1.5],
     ] as const
   ).map(([status, name, totalDurationMs, cost], index): Run => {
-    const startedAt = timeAgo((index + 1) * 7 * MINUTE);
-    const total = cost === null ? null : { total: cost, totalMicros: cost * 1_000_000 };
+    const startedAt = timeAgo((index + 1) * 7 * MINUTE_MS);
+    const costTotal = cost === null ? null : { total: cost, totalMicros: cost * 1_000_000 };
     const workflow = { id: WORKFLOW_ID, name, description: null, deleted: false };
     return {
       ...{ runId: `run-${index + 1}`, workflowId: WORKFLOW_ID, deploymentVersionId: null, status, workflow },
       ...{ level: status === 'failed' ? 'error' : 'info', trigger: 'api', startedAt, totalDurationMs },
-      ...{ endedAt: totalDurationMs === null ? null : startedAt, cost: total, files: null, kind: 'workflow' },
+      ...{
+        endedAt: totalDurationMs === null ? null : startedAt,
+        cost: costTotal,
+        files: null,
+        kind: 'workflow',
+      },
     };
   }),
 );
@@ -83,7 +88,7 @@ const EDGES = [
 const run: Overview = {
   ...{ runId: RUN_ID, workspaceId: WORKSPACE_ID, version: 3, trigger: 'api', status: 'paused' },
   workflow: { id: WORKFLOW_ID, name: 'Nightly order prices', description: null, deleted: false },
-  ...{ createdAt: timeAgo(2 * HOUR), startedAt: timeAgo(2 * HOUR), endedAt: null, durationMs: null },
+  ...{ createdAt: timeAgo(2 * HOUR_MS), startedAt: timeAgo(2 * HOUR_MS), endedAt: null, durationMs: null },
   ...{ cost: 0.0213, error: null, files: null, parent: null, mayResume: true, children: [], childCount: 0 },
   pauses: [
     {
@@ -94,7 +99,7 @@ const run: Overview = {
         kind: 'human',
         contextId: 'context-1',
       },
-      ...{ pausedAt: timeAgo(HOUR), resumesAt: null, output: {} },
+      ...{ pausedAt: timeAgo(HOUR_MS), resumesAt: null, output: {} },
       inputFormat: [
         { name: 'approved', type: 'boolean', description: 'May the refund be paid?' },
         { name: 'amount', type: 'number', value: 25 },
@@ -151,11 +156,11 @@ interface Times {
 
 function span(id: string, times: Times, overrides: Partial<Span> = {}): Span {
   const blockId = id.replace(/\/\d+/g, '').split('/').at(-1) ?? id;
-  const [, name = id, type = ''] = BLOCKS.find(([each]) => each === blockId) ?? [];
-  const startTime = timeAgo(2 * HOUR - times.startMs);
+  const [, name = id, type = ''] = BLOCKS.find(([candidateId]) => candidateId === blockId) ?? [];
+  const startTime = timeAgo(2 * HOUR_MS - times.startMs);
   return {
     ...{ id, parentId: '', depth: 0, name, type, status: 'completed', startTime, blockId, index: null },
-    endTime: times.durationMs === null ? null : timeAgo(2 * HOUR - times.startMs - times.durationMs),
+    endTime: times.durationMs === null ? null : timeAgo(2 * HOUR_MS - times.startMs - times.durationMs),
     ...{ durationMs: times.durationMs, relativeStartMs: times.startMs, executionOrder: null, attempts: 1 },
     ...{ errorHandled: false, error: null, inputBytes: null, outputBytes: null, childCount: 0 },
     ...overrides,
@@ -177,9 +182,9 @@ const spans: ResponseBody<'/api/v2/logs/{runId}/spans'> = toPage([
   branchSpan(0),
   branchSpan(1),
   branchSpan(2, { status: 'failed', errorHandled: true }),
-  span('send', { startMs: HOUR, durationMs: 310 }, { status: 'failed' }),
-  span('approve', { startMs: HOUR + 400, durationMs: 1800 }, { status: 'cancelled' }),
-  span('report', { startMs: 2 * HOUR - 2500, durationMs: null }, { status: 'running' }),
+  span('send', { startMs: HOUR_MS, durationMs: 310 }, { status: 'failed' }),
+  span('approve', { startMs: HOUR_MS + 400, durationMs: 1800 }, { status: 'cancelled' }),
+  span('report', { startMs: 2 * HOUR_MS - 2500, durationMs: null }, { status: 'running' }),
 ]);
 
 const value: ResponseBody<'/api/v2/logs/{runId}/value'> = {
@@ -237,7 +242,10 @@ const failingHealth = (lastError: string, failures: number): Trigger['health'] =
 });
 
 const triggers: ResponseBody<'/api/v2/triggers'> = toPage([
-  trigger('Every hour', 'schedule', { nextDueAt: timeAgo(-30 * MINUTE), lastDueAt: timeAgo(30 * MINUTE) }),
+  trigger('Every hour', 'schedule', {
+    nextDueAt: timeAgo(-30 * MINUTE_MS),
+    lastDueAt: timeAgo(30 * MINUTE_MS),
+  }),
   trigger('Issue', 'linear_webhook', { lastRunId: 'run-4' }),
   trigger('Push', 'github_webhook', { health: failingHealth(HOOK_ERROR, 0) }),
   trigger('Payment', 'stripe_webhook', {
@@ -253,7 +261,7 @@ const webhook = (id: string, hook: Webhook['hook']): Webhook => ({
 });
 
 const webhooks: ResponseBody<'/api/v2/webhooks'> = toPage([
-  webhook('Issue', { state: 'active', error: null, checkedAt: NOW, expiresAt: timeAgo(-72 * HOUR) }),
+  webhook('Issue', { state: 'active', error: null, checkedAt: NOW, expiresAt: timeAgo(-72 * HOUR_MS) }),
   webhook('Push', { state: 'failed', error: HOOK_ERROR, checkedAt: NOW, expiresAt: null }),
   webhook('Payment', { state: 'preparing', error: null, checkedAt: null, expiresAt: null }),
 ]);

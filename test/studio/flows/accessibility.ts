@@ -66,7 +66,7 @@ export function defineAccessibilityTests(getServeArgs: GetServeArgs): void {
   }
 
   /** Returns the axe violations on a page: the rule and the element of each. */
-  async function violationsOn(page: Page): Promise<string[]> {
+  async function findViolations(page: Page): Promise<string[]> {
     const { violations } = await page.evaluate(() =>
       (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
     );
@@ -86,7 +86,7 @@ export function defineAccessibilityTests(getServeArgs: GetServeArgs): void {
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme });
           violations.push(
-            ...(await violationsOn(page)).map((violation) => `${name}, ${colorScheme}: ${violation}`),
+            ...(await findViolations(page)).map((violation) => `${name}, ${colorScheme}: ${violation}`),
           );
         }
         // At 200 % zoom, a window of 1280 pixels is 640 CSS pixels wide.
@@ -109,20 +109,20 @@ export function defineAccessibilityTests(getServeArgs: GetServeArgs): void {
     await signInPage.getByLabel('API key').fill('wrong');
     await signInPage.keyboard.press('Enter');
     await signInPage.getByRole('alert').waitFor();
-    expect(await violationsOn(signInPage)).toEqual([]);
+    expect(await findViolations(signInPage)).toEqual([]);
     const page = await open(paths.get('run') ?? '');
     await page.getByRole('button', { name: 'Run again' }).click();
     await page.getByRole('dialog').waitFor();
-    expect(await violationsOn(page)).toEqual([]);
+    expect(await findViolations(page)).toEqual([]);
   });
 
   it('has no animations for users who prefer reduced motion', async () => {
     const page = await open('/runs?status=running');
     const mark = page.locator('.status[data-status=running] .status-mark').first();
-    const animation = () => styleOf(mark, 'animation-name');
-    expect(await animation()).toBe('pulse');
+    const readAnimation = () => styleOf(mark, 'animation-name');
+    expect(await readAnimation()).toBe('pulse');
     await page.emulateMedia({ reducedMotion: 'reduce' });
-    expect(await animation()).toBe('none');
+    expect(await readAnimation()).toBe('none');
   });
 
   it('shows times in the time zone of the browser, and in UTC on hover', async () => {
@@ -132,9 +132,9 @@ export function defineAccessibilityTests(getServeArgs: GetServeArgs): void {
     const page = await tokyoContext.newPage();
     await visit(page, paths.get('run') ?? '');
     const time = page.locator('.facts time').first();
-    const iso = (await time.getAttribute('datetime')) ?? '';
-    const timeInTokyo = new Date(Date.parse(iso) + 9 * 3_600_000).toISOString().slice(11, 19);
+    const isoTime = (await time.getAttribute('datetime')) ?? '';
+    const timeInTokyo = new Date(Date.parse(isoTime) + 9 * 3_600_000).toISOString().slice(11, 19);
     expect(await time.textContent()).toContain(timeInTokyo);
-    expect(await time.getAttribute('title')).toBe(`${iso.slice(0, 19).replace('T', ' ')} UTC`);
+    expect(await time.getAttribute('title')).toBe(`${isoTime.slice(0, 19).replace('T', ' ')} UTC`);
   });
 }

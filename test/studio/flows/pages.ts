@@ -4,7 +4,7 @@ import { draftOf } from '../../support/draft.ts';
 import { HOOK_CREDENTIALS, startHookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
-import { webhookWorkflow } from '../../triggers/webhook-setup.ts';
+import { createWebhookWorkflow } from '../../triggers/webhook-setup.ts';
 import { startStudio, styleOf } from '../setup.ts';
 import type { GetServeArgs } from '../setup.ts';
 import { HOSTILE_TEXT, NESTED_WORKFLOW, ONE_STEP_WORKFLOW } from '../workflows.ts';
@@ -111,17 +111,19 @@ export function definePageTests(getServeArgs: GetServeArgs): void {
     await page.getByText('No workflow is in this folder').waitFor();
   });
 
-  /** Changes the data of the first `count` responses for this part of a run, as if they were read before its end. */
+  /**
+   * Changes the data of the first `count` responses for this resource of a run, as if they were read before its end.
+   */
   async function changeFirstResponses(
     page: Page,
-    part: string,
+    resource: string,
     count: number,
     change: object | [],
   ): Promise<void> {
     let responseCount = 0;
-    const isPart = (url: URL): boolean =>
-      url.pathname.startsWith('/api/v2/logs/') && url.pathname.endsWith(`/${part}`);
-    await page.route(isPart, async (route) => {
+    const isResourceUrl = (url: URL): boolean =>
+      url.pathname.startsWith('/api/v2/logs/') && url.pathname.endsWith(`/${resource}`);
+    await page.route(isResourceUrl, async (route) => {
       responseCount += 1;
       if (responseCount > count) return route.continue();
       const response = await route.fetch();
@@ -256,13 +258,13 @@ export function definePageTests(getServeArgs: GetServeArgs): void {
 
   it('shows the webhook of a trigger at its provider, and the reason why another could not be created', async () => {
     const { workspaceId } = studio;
-    const deployWebhook = async (name: 'github' | 'githubWeak'): Promise<Locator> => {
+    const deployWebhook = async (name: 'github' | 'githubReadOnly'): Promise<Locator> => {
       const credentials = JSON.stringify({ apiToken: HOOK_CREDENTIALS[name] });
       const { id } = await studio.call<{ id: string }>('POST', '/api/v2/credentials', {
         ...{ workspaceId, type: 'service_account', providerId: 'github', displayName: name, credentials },
       });
       const fields = { triggerCredentials: id, owner: 'ada', repo: 'loom' };
-      const workflowId = await studio.deploy(name, webhookWorkflow(fields, { type: 'github' }));
+      const workflowId = await studio.deploy(name, createWebhookWorkflow(fields, { type: 'github' }));
       const page = await open(`/workflows/${workflowId}`);
       return page.getByRole('region', { name: 'List of triggers' });
     };
@@ -271,13 +273,13 @@ export function definePageTests(getServeArgs: GetServeArgs): void {
     // The page reads the table again after ten seconds if the webhook was still being created.
     await activeTrigger.getByRole('cell', { name: 'active', exact: true }).nth(1).waitFor();
     await activeTrigger.getByRole('cell', { name: 'no failure' }).waitFor();
-    expect(providers.hooks).toMatchObject([{ owner: 'ada/loom', url: expect.stringContaining(ORIGIN) }]);
+    expect(providers.hooks).toMatchObject([{ resource: 'ada/loom', url: expect.stringContaining(ORIGIN) }]);
 
-    const failedTrigger = await deployWebhook('githubWeak');
+    const failedTrigger = await deployWebhook('githubReadOnly');
     const error = failedTrigger.getByRole('cell', { name: 'failed:' }).locator('.error-text');
     await error.waitFor();
     expect(await error.textContent()).toMatch(/not allowed to manage webhooks of ada\/loom at GitHub/);
-    expect(await failedTrigger.page().content()).not.toContain(HOOK_CREDENTIALS.githubWeak);
+    expect(await failedTrigger.page().content()).not.toContain(HOOK_CREDENTIALS.githubReadOnly);
     expect(providers.hooks).toHaveLength(1);
   });
 

@@ -118,12 +118,12 @@ export function defineRunTests(getServeArgs: GetServeArgs): void {
     await choice.selectOption('At Twice, with all its iterations');
     const dialog = page.getByRole('dialog', { name: 'Start a run at Twice?' });
     await dialog.getByLabel('Change before it starts').selectOption('The output of Price');
-    const value = dialog.getByLabel('New value, as JSON');
-    await expect.poll(() => value.inputValue()).toContain('"result": 10');
-    await value.fill('{"result": 2');
+    const valueField = dialog.getByLabel('New value, as JSON');
+    await expect.poll(() => valueField.inputValue()).toContain('"result": 10');
+    await valueField.fill('{"result": 2');
     await dialog.getByRole('button', { name: 'Run from here' }).click();
     await dialog.getByRole('alert').getByText('The changed value is not JSON').waitFor();
-    await value.fill('{"result": 21}');
+    await valueField.fill('{"result": 21}');
     await dialog.getByRole('button', { name: 'Run from here' }).click();
     await page.waitForURL((url) => !url.pathname.endsWith(runId));
     await page.locator('.run-title').getByText('Completed').waitFor();
@@ -132,9 +132,9 @@ export function defineRunTests(getServeArgs: GetServeArgs): void {
     expect((await studio.call<{ text: string }>('GET', outputPath)).text).toContain('42');
   });
 
-  const title =
+  const largeRunTitle =
     'shows 2,000 blocks with under 1,500 DOM elements at any zoom, and finds a block with the outline';
-  sampledIt(title, { timeout: 90_000 }, async () => {
+  sampledIt(largeRunTitle, { timeout: 90_000 }, async () => {
     const runId = await studio.run(await studio.deploy('Large', LARGE_WORKFLOW));
     const page = await open(`/runs/${runId}`);
     const nodes = page.locator('.graph .block');
@@ -166,9 +166,9 @@ export function defineRunTests(getServeArgs: GetServeArgs): void {
     );
     const page = await studio.context.newPage();
     onTestFinished(() => page.close());
-    const worker = page.waitForEvent('worker');
+    const workerEvent = page.waitForEvent('worker');
     await page.goto(`${studio.url}/workflows/${await studio.deploy('Chain', chain)}`);
-    expect((await worker).url()).toMatch(/^http:.*\/layout-worker[^/]*\.js$/);
+    expect((await workerEvent).url()).toMatch(/^http:.*\/layout-worker[^/]*\.js$/);
     await page.locator('.graph .block').first().waitFor();
   });
 
@@ -194,12 +194,12 @@ export function defineRunTests(getServeArgs: GetServeArgs): void {
   }
 
   /**
-   * Responds to requests for spans as if the run had `total` spans. Returns a list that contains the queries of the
+   * Responds to requests for spans as if the run had `spanCount` spans. Returns a list that contains the queries of the
    * requests so far.
    */
   async function simulateSpans(
     page: Page,
-    total: number,
+    spanCount: number,
     spanAt: (number: number) => object,
   ): Promise<URLSearchParams[]> {
     const queries: URLSearchParams[] = [];
@@ -207,9 +207,9 @@ export function defineRunTests(getServeArgs: GetServeArgs): void {
       const query = new URL(route.request().url()).searchParams;
       queries.push(query);
       const startIndex = Number(query.get('cursor') ?? 0);
-      const endIndex = Math.min(total, startIndex + Number(query.get('limit')));
+      const endIndex = Math.min(spanCount, startIndex + Number(query.get('limit')));
       const data = Array.from({ length: endIndex - startIndex }, (_, index) => spanAt(startIndex + index));
-      await route.fulfill({ json: { data, nextCursor: endIndex < total ? `${endIndex}` : null } });
+      await route.fulfill({ json: { data, nextCursor: endIndex < spanCount ? `${endIndex}` : null } });
     });
     return queries;
   }
@@ -400,8 +400,8 @@ export function defineRunTests(getServeArgs: GetServeArgs): void {
     await calls.nth(1).getByLabel('Reason').fill('once is enough');
     await page.getByRole('button', { name: 'Continue the run' }).click();
     const path = `/api/v2/workflows/${workflowId}/runs/${runId}?includeOutput=true`;
-    const read = () => studio.call<{ status: string; output: unknown }>('GET', path);
-    await expect.poll(read, { timeout: 10_000 }).toMatchObject({
+    const readRun = () => studio.call<{ status: string; output: unknown }>('GET', path);
+    await expect.poll(readRun, { timeout: 10_000 }).toMatchObject({
       status: 'completed',
       output: {
         content: 'It is 42.',

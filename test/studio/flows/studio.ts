@@ -299,8 +299,8 @@ export function defineStudioTests(getServeArgs: GetServeArgs): void {
   });
 
   it('loads nothing from other servers and does not violate its content security policy', () => {
-    const isForeign = (url: string) => !url.startsWith(studio.url) && !url.startsWith('blob:');
-    expect(studio.requestedUrls.filter(isForeign)).toEqual([]);
-    expect(studio.errors.filter((fault) => !/status of (404|500)/.test(fault))).toEqual([]);
+    const isOtherOrigin = (url: string) => !url.startsWith(studio.url) && !url.startsWith('blob:');
+    expect(studio.requestedUrls.filter(isOtherOrigin)).toEqual([]);
+    expect(studio.errors.filter((errorText) => !/status of (404|500)/.test(errorText))).toEqual([]);
   });
 }

@@ -21,13 +21,13 @@ interface IndexFile {
 /** Returns the contents of the regular files of a tar archive, by path. */
 function filesOf(tar: Buffer): Map<string, string> {
   const files = new Map<string, string>();
-  const text = (offset: number, length: number): string =>
+  const readText = (offset: number, length: number): string =>
     tar.toString('utf8', offset, offset + length).replace(/\0.*$/s, '');
   for (let offset = 0; offset + 512 <= tar.length && tar[offset] !== 0;) {
-    const size = Number.parseInt(text(offset + 124, 12), 8);
-    const prefix = text(offset + 257, 5) === 'ustar' ? text(offset + 345, 155) : '';
-    const path = prefix === '' ? text(offset, 100) : `${prefix}/${text(offset, 100)}`;
-    if (['0', ''].includes(text(offset + 156, 1)))
+    const size = Number.parseInt(readText(offset + 124, 12), 8);
+    const prefix = readText(offset + 257, 5) === 'ustar' ? readText(offset + 345, 155) : '';
+    const path = prefix === '' ? readText(offset, 100) : `${prefix}/${readText(offset, 100)}`;
+    if (['0', ''].includes(readText(offset + 156, 1)))
       files.set(path, tar.toString('utf8', offset + 512, offset + 512 + size));
     offset += 512 + Math.ceil(size / 512) * 512;
   }

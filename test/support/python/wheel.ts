@@ -1,4 +1,4 @@
-import { zip, type ZipEntry } from './zip.ts';
+import { createZip, type ZipEntry } from './zip.ts';
 
 /** A wheel for a test. */
 export interface FixtureWheel {
@@ -38,12 +38,12 @@ export function encodeWheel(wheel: FixtureWheel): Buffer {
   const { name, version = '1.0', tags = 'py3-none-any', entries = [] } = wheel;
   const module = name.replaceAll('-', '_');
   const files = wheel.files ?? { [`${module}.py`]: `VALUE = '${name} ${version}'\n` };
-  const info = `${module}-${version}.dist-info`;
-  return zip([
+  const distInfoFolder = `${module}-${version}.dist-info`;
+  return createZip([
     ...Object.entries(files).map(([path, content]) => ({ path, content })),
     ...entries,
-    { path: `${info}/METADATA`, content: formatWheelMetadata(wheel) },
-    { path: `${info}/WHEEL`, content: `Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: ${tags}\n` },
-    { path: `${info}/RECORD`, content: '' },
+    { path: `${distInfoFolder}/METADATA`, content: formatWheelMetadata(wheel) },
+    { path: `${distInfoFolder}/WHEEL`, content: `Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: ${tags}\n` },
+    { path: `${distInfoFolder}/RECORD`, content: '' },
   ]);
 }

@@ -14,7 +14,7 @@ export interface ZipEntry {
 }
 
 /** Returns a zip archive of the entries, which may be invalid. */
-export function zip(entries: readonly ZipEntry[]): Buffer {
+export function createZip(entries: readonly ZipEntry[]): Buffer {
   const parts: Buffer[] = [];
   const directoryParts: Buffer[] = [];
   let offset = 0;

@@ -75,11 +75,11 @@ function countEntry(
   { runId, plan, entry }: { runId: string; plan: Plan; entry: Entry },
   result: JournalAudit,
 ): void {
-  const add = (map: Map<string, number>, key: string): unknown => map.set(key, (map.get(key) ?? 0) + 1);
-  if (entry.type === 'resumed') add(result.answerCounts, entry.token);
+  const increment = (map: Map<string, number>, key: string): unknown => map.set(key, (map.get(key) ?? 0) + 1);
+  if (entry.type === 'resumed') increment(result.answerCounts, entry.token);
   if (entry.type !== 'completed' && entry.type !== 'failed') return;
   const attemptKey = `${[runId, entry.block, ...entry.scope].join('/')}#${entry.try}`;
-  add(result.endCounts, attemptKey);
+  increment(result.endCounts, attemptKey);
   if (EFFECT_TYPES.has(plan.blocks[entry.block]?.type ?? '')) result.effectAttempts.add(attemptKey);
 }
 

@@ -27,5 +27,5 @@ async function execute(
   await response.text();
   if (context.attempt <= Number(fail))
     throw new BlockError('BLOCK_FAILED', `Attempt ${context.attempt} fails on purpose.`);
-  return { output: { by: block.name, ...fields } };
+  return { output: { blockName: block.name, ...fields } };
 }

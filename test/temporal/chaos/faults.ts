@@ -64,17 +64,17 @@ export async function injectFaults(options: FaultOptions): Promise<FaultRecord> 
     refusedStartCount: 0,
     unexpectedErrors: [],
   };
-  const answeringController = new AbortController();
+  const answerLoopController = new AbortController();
   await options.engine.deploy(CHILD_WORKFLOW);
   const endMs = performance.now() + options.durationMs;
   const isOver = (): boolean => performance.now() > endMs;
-  const answering = answerPauses(options.engine, record, answeringController.signal);
+  const answerLoop = answerPauses(options.engine, record, answerLoopController.signal);
   try {
     await Promise.all([startRuns(options, record, isOver), killProcesses(options, record, isOver)]);
     await waitUntilRunsEnd(options.stores);
   } finally {
-    answeringController.abort();
-    await answering;
+    answerLoopController.abort();
+    await answerLoop;
   }
   return record;
 }
@@ -88,12 +88,12 @@ async function startRuns(
     const openIds = new Set(await stores.runs.unfinishedRunIds());
     const openCount = record.runs.filter(({ runId }) => openIds.has(runId)).length;
     for (let freeSlots = concurrency - openCount; freeSlots > 0; freeSlots--)
-      await start(engine, record, nextIndex++);
+      await startRun(engine, record, nextIndex++);
     await delay(POLL_MS);
   }
 }
 
-async function start(engine: Engine, record: FaultRecord, index: number): Promise<void> {
+async function startRun(engine: Engine, record: FaultRecord, index: number): Promise<void> {
   const testWorkflow = TEST_WORKFLOWS[index % TEST_WORKFLOWS.length] as TestWorkflow;
   const runId = `chaos-${process.pid}-${index}`;
   record.runs.push({ runId, testWorkflow });
@@ -169,15 +169,15 @@ function isExpected(error: unknown): boolean {
  * open.
  */
 async function waitUntilRunsEnd({ runs }: SharedStores): Promise<void> {
-  let previous = '';
+  let previousProgress = '';
   let lastProgressMs = performance.now();
   while (performance.now() - lastProgressMs < STUCK_MS) {
     const openRunIds = await runs.unfinishedRunIds();
     if (openRunIds.length === 0) return;
     const progress = await Promise.all(openRunIds.map(async (runId) => (await runs.record(runId))?.seq));
-    const current = JSON.stringify([openRunIds, progress]);
-    if (current !== previous) lastProgressMs = performance.now();
-    previous = current;
+    const currentProgress = JSON.stringify([openRunIds, progress]);
+    if (currentProgress !== previousProgress) lastProgressMs = performance.now();
+    previousProgress = currentProgress;
     await delay(POLL_MS);
   }
 }

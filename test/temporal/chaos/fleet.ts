@@ -66,10 +66,10 @@ export class Fleet {
     const child = this.#children.get(pid);
     if (!child) return;
     this.#children.delete(pid);
-    const exited = once(child, 'exit');
+    const exitPromise = once(child, 'exit');
     child.kill('SIGKILL');
     this.killedWorkers.push({ pid, atMs: Date.now() });
-    await exited;
+    await exitPromise;
   }
 
   /** Stops all workers, without counting them as killed. */
@@ -78,9 +78,9 @@ export class Fleet {
     this.#children.clear();
     await Promise.all(
       children.map(async (child) => {
-        const exited = once(child, 'exit');
+        const exitPromise = once(child, 'exit');
         child.kill('SIGKILL');
-        await exited;
+        await exitPromise;
       }),
     );
   }

@@ -3,13 +3,13 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startDevServer } from '../../../packages/temporal/src/server/index.ts';
 import type { DevServer } from '../../../packages/temporal/src/server/index.ts';
 import { createDataFolder } from '../../support/data-folder.ts';
-import { byScale } from '../../support/scale.ts';
+import { pickByScale } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { runScenario } from './scenario.ts';
 import type { KillableServer } from './faults.ts';
 
 const NAMESPACE = 'chaos';
-const DURATION_MS = byScale(30_000, 600_000);
+const DURATION_MS = pickByScale(30_000, 600_000);
 
 describeTemporal('chaos', ({ binary = '' }) => {
   /** Starts a development server for one test, with a database file. */

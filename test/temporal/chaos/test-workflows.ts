@@ -8,19 +8,19 @@ export interface TestWorkflow {
   output: Json;
 }
 
-const effect = (name: string, fields = {}, settings = {}) =>
+const effectBlock = (name: string, fields = {}, settings = {}) =>
   block(name, 'effect', { ms: 80, ...fields }, settings);
-const compute = (name: string, fields = {}) => block(name, 'compute', { ms: 250, ...fields });
+const computeBlock = (name: string, fields = {}) => block(name, 'compute', { ms: 250, ...fields });
 const humanBlock = (name: string) => block(name, 'human_in_the_loop', {});
-const wait = (name: string, seconds: number) =>
+const waitBlock = (name: string, seconds: number) =>
   block(name, 'wait', { timeValue: String(seconds), timeUnit: 'seconds' });
 const retryUpTo = (maxTries: number) => ({ retry: { enabled: true, maxTries, waitBetweenTriesMs: 300 } });
 /** Length of a string that is large enough to be passed by reference. */
-const LARGE_LENGTH = 20_000;
+const LARGE_TEXT_LENGTH = 20_000;
 
 /** The child workflow that the workflow `children` calls. It pauses. */
 export const CHILD_WORKFLOW: Json = workflow(
-  [effect('X'), humanBlock('H'), fn('Y', 'return <h.n> * 10')],
+  [effectBlock('X'), humanBlock('H'), fn('Y', 'return <h.n> * 10')],
   ['Start -> X -> H -> Y'],
   { id: 'chaos-child', name: 'Child' },
 );
@@ -37,9 +37,9 @@ const loopWithPauses: TestWorkflow = {
       loop(
         'L',
         { loopType: 'for', count: 3 },
-        effect('E'),
+        effectBlock('E'),
         humanBlock('H'),
-        effect('F', { answer: '<h.n>' }),
+        effectBlock('F', { answer: '<h.n>' }),
       ),
       fn('Z', 'return <l.results>.map((iteration) => iteration.at(-1).answer)'),
     ],
@@ -56,9 +56,9 @@ const loopWithWaits: TestWorkflow = {
       loop(
         'L',
         { loopType: 'for', count: 3 },
-        effect('E', { at: '<loop.index>' }),
-        wait('T', 0.7),
-        compute('C', { at: '<e.at>' }),
+        effectBlock('E', { at: '<loop.index>' }),
+        waitBlock('T', 0.7),
+        computeBlock('C', { at: '<e.at>' }),
       ),
       fn('Z', 'return <l.results>.map((iteration) => iteration.at(-1).at)'),
     ],
@@ -75,8 +75,8 @@ const parallelWithLoops: TestWorkflow = {
       parallel(
         'P',
         { parallelType: 'collection', collection: '[5, 6, 7, 8, 9]' },
-        effect('E', { item: '<parallel.currentItem>' }),
-        loop('L', { loopType: 'for', count: 2 }, effect('F', { of: '<e.item>' })),
+        effectBlock('E', { item: '<parallel.currentItem>' }),
+        loop('L', { loopType: 'for', count: 2 }, effectBlock('F', { of: '<e.item>' })),
         fn('G', 'return <l.results>.length * <e.item>'),
       ),
       fn('Z', 'return <p.results>.map((branch) => branch.at(-1).result)'),
@@ -91,25 +91,25 @@ const pausingChild: TestWorkflow = {
   name: 'a child that pauses, between effects, and a large value that is used before and after it',
   workflow: workflow(
     [
-      effect('A', { large: 'x'.repeat(LARGE_LENGTH) }),
+      effectBlock('A', { large: 'x'.repeat(LARGE_TEXT_LENGTH) }),
       block('W', 'workflow_input', { workflowId: 'chaos-child', inputMapping: '{}' }),
-      effect('B'),
+      effectBlock('B'),
       fn('Z', 'return [<w.result.result>, <a.large>.length]'),
     ],
     ['Start -> A -> W -> B -> Z'],
     { id: 'children' },
   ),
-  output: { result: [10, LARGE_LENGTH], stdout: '' },
+  output: { result: [10, LARGE_TEXT_LENGTH], stdout: '' },
 };
 
 const failedAttempts: TestWorkflow = {
   name: 'failed attempts, and a handled failure',
   workflow: workflow(
     [
-      effect('A', { fail: 2 }, retryUpTo(3)),
-      effect('B', { fail: 9 }, retryUpTo(2)),
-      effect('H', { handled: '<b.error>' }),
-      fn('Z', 'return [<a.by>, <h.by>, typeof <h.handled>]'),
+      effectBlock('A', { fail: 2 }, retryUpTo(3)),
+      effectBlock('B', { fail: 9 }, retryUpTo(2)),
+      effectBlock('H', { handled: '<b.error>' }),
+      fn('Z', 'return [<a.blockName>, <h.blockName>, typeof <h.handled>]'),
     ],
     ['Start -> A -> B', 'B:error -> H -> Z'],
     { id: 'failures' },
@@ -121,9 +121,9 @@ const slowCode: TestWorkflow = {
   name: 'a long chain of slow code, and many short iterations',
   workflow: workflow(
     [
-      ...[1, 2, 3, 4, 5, 6].map((n) => compute(`C${n}`, { n })),
+      ...[1, 2, 3, 4, 5, 6].map((n) => computeBlock(`C${n}`, { n })),
       loop('L', { loopType: 'for', count: 60 }, fn('F', 'return <loop.index> + <c6.n>')),
-      effect('E', { n: '<c6.n>' }),
+      effectBlock('E', { n: '<c6.n>' }),
       fn('Z', 'return <l.results>.reduce((sum, [last]) => sum + last.result, <e.n>)'),
     ],
     ['Start -> C1 -> C2 -> C3 -> C4 -> C5 -> C6 -> L -> F', 'L -> E -> Z'],

@@ -44,7 +44,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
       const definition = workflow(
         [
           ...blockNames.map((name) => block(name, 'compute', { ms: 150 })),
-          block('L', 'compute', { ms: LONG_MS, from: '<c3.by>' }),
+          block('L', 'compute', { ms: LONG_MS, from: '<c3.blockName>' }),
         ],
         [`Start -> ${blockNames.join(' -> ')} -> L`],
       );

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import proto from '@temporalio/proto';
-import { repository } from '../../repo/sources.ts';
+import { repositoryFolder } from '../../repo/sources.ts';
 import { HistoryReader } from '../replay/histories.ts';
 import type { RunHistory, TemporalServer } from '../replay/histories.ts';
 import { openEngine } from '../replay/open-engine.ts';
@@ -30,14 +30,20 @@ export function readStoredHistories(name: string): StoredHistories {
 }
 
 /** Converts stored histories so that they can be replayed. */
-export function toRunHistories(stored: StoredHistories): RunHistory[] {
-  return stored.map(({ workflowId, history }) => ({ workflowId, history: History.fromObject(history) }));
+export function toRunHistories(storedHistories: StoredHistories): RunHistory[] {
+  return storedHistories.map(({ workflowId, history }) => ({
+    workflowId,
+    history: History.fromObject(history),
+  }));
 }
 
 /** Replaces the stored histories of this name. Throws if they contain data of this machine. */
 export function storeHistories(name: string, histories: readonly RunHistory[]): void {
-  const stored = histories.map(({ workflowId, history }) => ({ workflowId, history: toPlainJson(history) }));
-  const text = `${JSON.stringify(stored)}\n`;
+  const storedHistories = histories.map(({ workflowId, history }) => ({
+    workflowId,
+    history: toPlainJson(history),
+  }));
+  const text = `${JSON.stringify(storedHistories)}\n`;
   const machineValue = findMachineData(text);
   if (machineValue !== undefined)
     throw new Error(`The history "${name}" has data of this machine: ${machineValue}`);
@@ -65,7 +71,7 @@ export function findMachineData(text: string): string | undefined {
   const payloads = [...text.matchAll(/"data":"([^"]*)"/g)].map(([, data = '']) =>
     Buffer.from(data, 'base64').toString(),
   );
-  const machineData = [`@${hostname()}`, `${repository}`, '/node_modules/', '/home/', '/root/'];
+  const machineData = [`@${hostname()}`, `${repositoryFolder}`, '/node_modules/', '/home/', '/root/'];
   return machineData.find((value) => [text, ...payloads].some((part) => part.includes(value)));
 }
 

@@ -21,8 +21,8 @@ export interface TestWorkflow {
 const RETRY = { enabled: true, maxTries: 3, waitBetweenTriesMs: 10 };
 
 /**
- * Returns the blocks of the type `work`: `Flaky` fails in its first two attempts, `A` answers immediately, and `Slow`
- * waits for the test.
+ * Returns the executor of the blocks of the type `work`: `Flaky` fails in its first two attempts, `A` answers
+ * immediately, and `Slow` waits for the test.
  */
 export function createGoldenExecutor(): ScriptedExecutor {
   return new ScriptedExecutor({

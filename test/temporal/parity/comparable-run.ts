@@ -39,12 +39,12 @@ export async function readComparableRun(
 }
 
 /** Returns the first difference of two runs, such as `journal[2]`, with both values; undefined if they are equal. */
-export function firstDifference(local: ComparableRun, temporal: ComparableRun): string | undefined {
-  for (const part of ['journal', 'logs', 'result'] as const) {
-    const [localItems, temporalItems] = [[local[part]].flat(), [temporal[part]].flat()];
+export function findFirstDifference(local: ComparableRun, temporal: ComparableRun): string | undefined {
+  for (const key of ['journal', 'logs', 'result'] as const) {
+    const [localItems, temporalItems] = [[local[key]].flat(), [temporal[key]].flat()];
     for (let index = 0; index < Math.max(localItems.length, temporalItems.length); index++)
       if (!isDeepStrictEqual(localItems[index], temporalItems[index]))
-        return `${part}[${index}] is ${JSON.stringify(localItems[index])} locally and ${JSON.stringify(temporalItems[index])} on Temporal`;
+        return `${key}[${index}] is ${JSON.stringify(localItems[index])} locally and ${JSON.stringify(temporalItems[index])} on Temporal`;
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import { BlockError } from '@heddle/core';
 import type { BlockContext, BlockExecutor, BlockResult } from '@heddle/core/blocks';
-import { seededRandomFor } from '../../support/seeded-random.ts';
+import { createSeededRandomFor } from '../../support/seeded-random.ts';
 
 /** Milliseconds after which a wait ends. */
 const WAIT_MS = 30;
@@ -13,7 +13,7 @@ export function randomFor(call: {
   attempt: number;
 }): () => number {
   const { seed, block, scope, attempt: attemptNumber } = call;
-  return seededRandomFor(seed, [...Buffer.from(block), ...scope, attemptNumber]);
+  return createSeededRandomFor(seed, [...Buffer.from(block), ...scope, attemptNumber]);
 }
 
 /** Returns the name of an attempt of a block in its run. */
@@ -22,16 +22,16 @@ export function callName(block: string, scope: readonly number[], attempt: numbe
 }
 
 /** Effects that wait until the test answers them. Their results depend on their seeds. */
-export class HeldEffects {
+export class PendingEffects {
   readonly #pendingCalls = new Map<string, Map<string, () => void>>();
 
   readonly executors: readonly BlockExecutor[] = [
-    { types: ['parity-calc'], class: 'compute', execute: resultOf },
-    { types: ['parity-wait'], class: 'wait', execute: waitOf },
+    { types: ['parity-calc'], class: 'compute', execute: createResult },
+    { types: ['parity-wait'], class: 'wait', execute: executeWait },
     {
       types: ['parity-pause'],
       class: 'pause',
-      execute: pauseOf,
+      execute: executePause,
       resume: ({ pausedOutput, input }) => ({ ...pausedOutput, input }),
     },
     { types: ['parity-effect'], class: 'effect', execute: (context) => this.#execute(context) },
@@ -66,7 +66,7 @@ export class HeldEffects {
       const respond = (): void => {
         removeCall();
         // Inside a promise, so that a failure rejects the call.
-        resolve(Promise.resolve().then(() => resultOf(context)));
+        resolve(Promise.resolve().then(() => createResult(context)));
       };
       const stop = (): void => {
         removeCall();
@@ -91,26 +91,26 @@ function randomOf({ block, scope, field, attempt }: BlockContext): () => number 
   return random;
 }
 
-function resultOf(context: BlockContext): BlockResult {
+function createResult(context: BlockContext): BlockResult {
   const { works } = context.fields();
   if (works === false)
     throw new BlockError('BLOCK_FAILED', 'The block fails on purpose.', { retryable: false });
   if (works === true) return { output: { works } };
   const port = ['source', 'a', 'b'][Math.floor(randomOf(context)() * 3)] as string;
   const { block, scope } = context;
-  const output = { by: block.id, at: [...scope], after: context.sourceOutput()['by'] ?? null };
+  const output = { blockId: block.id, at: [...scope], after: context.sourceOutput()['blockId'] ?? null };
   return { output, ...(port !== 'source' && { port }) };
 }
 
-function waitOf(context: BlockContext): BlockResult {
+function executeWait(context: BlockContext): BlockResult {
   randomOf(context);
-  const output = { by: context.block.id };
+  const output = { blockId: context.block.id };
   return { waitUntilMs: context.clock.now() + WAIT_MS, waiting: output, output };
 }
 
-function pauseOf(context: BlockContext): BlockResult {
+function executePause(context: BlockContext): BlockResult {
   randomOf(context);
-  return { pause: { by: context.block.id } };
+  return { pause: { blockId: context.block.id } };
 }
 
 function hang({ signal }: BlockContext): Promise<BlockResult> {

@@ -4,9 +4,9 @@ import type { Engine } from '@heddle/engine';
 import type { SharedStores } from '@heddle/engine/stores';
 import type { Plan } from '@heddle/core';
 import type { Scenario } from '../../model/arbitraries.ts';
-import { seededRandom } from '../../support/seeded-random.ts';
+import { createSeededRandom } from '../../support/seeded-random.ts';
 import { callName } from './effects.ts';
-import type { HeldEffects } from './effects.ts';
+import type { PendingEffects } from './effects.ts';
 import { RaceDetector, INDEPENDENT_TIMERS } from './race-detector.ts';
 
 /** An action of the test on a run that is idle until the test acts. `seq`: the length of the run's journal. */
@@ -20,7 +20,7 @@ export type Step = { seq: number } & (
 export interface Environment {
   engine: Engine;
   stores: Pick<SharedStores, 'runs'>;
-  effects: HeldEffects;
+  effects: PendingEffects;
 }
 
 /** A step without the length of the journal. */
@@ -60,9 +60,9 @@ export async function runLocally(
   }: { plan: Plan; scenario: Scenario; runId: string; isPerBlock: boolean },
 ): Promise<{ steps: Step[]; entries: Entry[]; isRacy: boolean }> {
   const replica = new Replica(runId, plan);
-  const journal = new JournalReader(environment, runId);
+  const journalReader = new JournalReader(environment, runId);
   const raceDetector = new RaceDetector(replica, { isPerBlock });
-  const random = seededRandom(scenario.orderSeed);
+  const random = createSeededRandom(scenario.orderSeed);
   const steps: Step[] = [];
   let refusal: { error: unknown } | undefined;
   const onRefused = (error: unknown): void => void (refusal ??= { error });
@@ -75,17 +75,17 @@ export async function runLocally(
     const action = actions[Math.floor(random() * actions.length)] as Action;
     const step = { seq: replica.seq, ...(random() < 0.02 ? { type: 'cancel' as const } : action) } as Step;
     steps.push(step);
-    await executeStep(environment, runId, step, { entries: journal.entries, onRefused });
+    await executeStep(environment, runId, step, { entries: journalReader.entries, onRefused });
   }
   environment.effects.clear(runId);
-  return { steps, entries: journal.entries, isRacy: raceDetector.isRacy };
+  return { steps, entries: journalReader.entries, isRacy: raceDetector.isRacy };
 
   /** Waits until the run is idle. Returns the possible actions; undefined if the run has ended. */
   async function waitUntilIdle(): Promise<Action[] | undefined> {
     const startMs = performance.now();
     const { seq } = replica;
     for (;;) {
-      for (const entry of await journal.readNewEntries())
+      for (const entry of await journalReader.readNewEntries())
         raceDetector.recordEntry(entry, replica.apply(entry));
       if (replica.idleState() === 'ended') return undefined;
       const actions = replica.pendingCommands().map(actionFor);

@@ -11,8 +11,8 @@ import { openEngine } from '../replay/open-engine.ts';
 import { runLocally } from './local-run.ts';
 import type { Environment } from './local-run.ts';
 import { CHILD_WORKFLOWS, planOf } from './scenario-plan.ts';
-import { firstDifference, readComparableRun } from './comparable-run.ts';
-import { HeldEffects } from './effects.ts';
+import { findFirstDifference, readComparableRun } from './comparable-run.ts';
+import { PendingEffects } from './effects.ts';
 import { executeSteps } from './temporal-run.ts';
 
 /** Maximum time of a run on both runtimes together. */
@@ -54,7 +54,7 @@ export class RuntimePair {
     { data, deployment }: { data: string; deployment: Deployment },
   ): Promise<RuntimePair> {
     const local = await openLocalEnvironment();
-    const effects = new HeldEffects();
+    const effects = new PendingEffects();
     const temporal = await openEngine(server, {
       ...deployment,
       data,
@@ -98,7 +98,7 @@ export class RuntimePair {
       });
       const expected = await readComparableRun(this.#local.engine, runOptions.runId, localRun.entries);
       const actual = await readComparableRun(this.#temporal.engine, runOptions.runId, entries);
-      const difference = firstDifference(expected, actual);
+      const difference = findFirstDifference(expected, actual);
       phase = 'the end of the workflow';
       const histories = await this.#historyReader.readHistories(runOptions.runId);
       if (difference !== undefined) {
@@ -143,7 +143,7 @@ function hasLostTask(histories: readonly RunHistory[]): boolean {
 }
 
 async function openLocalEnvironment(): Promise<ClosableEnvironment> {
-  const effects = new HeldEffects();
+  const effects = new PendingEffects();
   const stores = openStores();
   const registry = createRegistry(builtInExecutors, effects.executors);
   const engine = await createEngineOn(stores, registry, { ...ENGINE_OPTIONS, blocks: effects.executors });

@@ -3,17 +3,17 @@ import { expect, it } from 'vitest';
 import { scenarios } from '../../model/arbitraries.ts';
 import type { Scenario } from '../../model/arbitraries.ts';
 import { createDataFolder } from '../../support/data-folder.ts';
-import { isFullRun, sample, byScale } from '../../support/scale.ts';
+import { isFullRun, sample, pickByScale } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { runConcurrently } from '../replay/run-concurrently.ts';
 import { RuntimePair } from './pair.ts';
 import type { Deployment } from './pair.ts';
 
 /** Number of runs for each deployment. */
-const RUN_COUNT = byScale(10, 200);
+const RUN_COUNT = pickByScale(10, 200);
 /** Quick runs always have the same scenarios; full runs have new random scenarios. */
 const SEED = isFullRun ? Number(process.env['HEDDLE_SAMPLE_SEED']) : 138_832_345;
-const TIMEOUT_MS = byScale(240_000, 3_600_000);
+const TIMEOUT_MS = pickByScale(240_000, 3_600_000);
 
 const DEPLOYMENTS: [title: string, deployment: Deployment, concurrency: number][] = [
   ['with the defaults', {}, 16],

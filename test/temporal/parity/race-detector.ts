@@ -36,7 +36,7 @@ export class RaceDetector {
   /** Records an entry. Must be called after the replica has applied it. */
   recordEntry(entry: Entry, applyResult: ApplyResult): void {
     const pendingCommands = this.#replica.pendingCommands();
-    this.isRacy ||= this.#isUnordered(pendingCommands) || this.#isExpansionOvertaken(entry, applyResult);
+    this.isRacy ||= this.#isUnordered(pendingCommands) || this.#dependsOnExpansionOrder(entry, applyResult);
     this.#hasEndedExpansion ||= this.#endsExpansion(entry);
     const expansions = pendingCommands.flatMap((command) => (command.type === 'expand' ? [command.at] : []));
     if (expansions.length > 1) this.#concurrentExpansions.push(expansions);
@@ -77,7 +77,7 @@ export class RaceDetector {
     );
   }
 
-  #isExpansionOvertaken(entry: Entry, applyResult: ApplyResult): boolean {
+  #dependsOnExpansionOrder(entry: Entry, applyResult: ApplyResult): boolean {
     if (entry.type === 'failed' && this.#hasEndedExpansion) return true;
     const endedScopes = this.#endedScopes(applyResult);
     return this.#concurrentExpansions.some((group) =>

@@ -105,12 +105,15 @@ function containerOf(
   id: string,
   random: () => number,
 ): ContainerConfig {
-  const size = Math.floor(random() * 4.5);
+  const iterationCount = Math.floor(random() * 4.5);
   if (perTurn)
-    return { kind: firstFree ? 'doWhile' : 'while', condition: conditionOf(id, size) } as ContainerConfig;
+    return {
+      kind: firstFree ? 'doWhile' : 'while',
+      condition: conditionOf(id, iterationCount),
+    } as ContainerConfig;
   if (count !== undefined)
     return { kind: kind === 'loop' ? 'for' : 'parallelCount', count: { static: count } };
-  const items = Array.from({ length: size }, (_, index): JsonObject => ({ index }));
+  const items = Array.from({ length: iterationCount }, (_, index): JsonObject => ({ index }));
   return {
     kind: kind === 'loop' ? 'forEach' : 'parallelCollection',
     collection:

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
-import { byScale } from '../../support/scale.ts';
+import { pickByScale } from '../../support/scale.ts';
 import { type ProductionServer, startProductionServer } from './server.ts';
 import { findProductionTools } from './tools.ts';
 import { createPostgresDatabase } from '../../support/postgres.ts';
-import { serverOf } from '../../support/postgres-server.ts';
+import { getOrStartServer } from '../../support/postgres-server.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { runScenario } from '../chaos/scenario.ts';
 import type { KillableServer } from '../chaos/faults.ts';
 
 const NAMESPACE = 'chaos';
-const DURATION_MS = byScale(30_000, 600_000);
+const DURATION_MS = pickByScale(30_000, 600_000);
 
 /**
  * Starts a production server for one test. The server can be killed with SIGKILL and restarted with the same databases
@@ -19,7 +19,7 @@ const DURATION_MS = byScale(30_000, 600_000);
 async function startKillableServer(): Promise<KillableServer & { address: string }> {
   const { tools } = findProductionTools();
   if (!tools) throw new Error('The tools for a production server are missing.');
-  const postgres = await serverOf(tools.postgres);
+  const postgres = await getOrStartServer(tools.postgres);
   const name = `chaos_${randomUUID().replaceAll('-', '')}`;
   const start = (ports?: readonly number[]): Promise<ProductionServer> =>
     startProductionServer({ tools, postgres, name, namespace: NAMESPACE, ...(ports && { ports }) });

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCommand } from '../../../packages/temporal/src/server/command.ts';
-import { findReadinessProblem } from '../../../packages/temporal/src/server/ready.ts';
+import { findReadinessProblem } from '../../../packages/temporal/src/server/readiness.ts';
 import { createDataFolder } from '../../support/data-folder.ts';
 import { type ProductionServer, startProductionServer } from './server.ts';
 import { dynamicConfig } from './config.ts';
 import { type ProductionTools, findProductionTools } from './tools.ts';
-import { serverOf } from '../../support/postgres-server.ts';
+import { getOrStartServer } from '../../support/postgres-server.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 
 function requireTools(): ProductionTools {
@@ -19,7 +19,7 @@ function requireTools(): ProductionTools {
 /** Starts a production server, which is stopped after the test. */
 async function start(name: string, namespace: string): Promise<ProductionServer> {
   const tools = requireTools();
-  const postgres = await serverOf(tools.postgres);
+  const postgres = await getOrStartServer(tools.postgres);
   const server = await startProductionServer({ tools, postgres, name, namespace });
   onTestFinished(async () => server.stop());
   return server;
@@ -61,7 +61,7 @@ describeTemporal('the production server', ({ address, namespace }) => {
 
   it('reports why it cannot create its databases', async () => {
     const tools = requireTools();
-    const postgres = { ...(await serverOf(tools.postgres)), password: 'wrong' };
+    const postgres = { ...(await getOrStartServer(tools.postgres)), password: 'wrong' };
     const startPromise = startProductionServer({ tools, postgres, name: 'never', namespace: 'never' });
     await expect(startPromise).rejects.toThrow(
       /^The database never cannot be created: .*create-database failed with 1: .*no usable database/,

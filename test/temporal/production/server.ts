@@ -9,7 +9,7 @@ import {
   type SupervisedProcess,
   startSupervisedProcess,
 } from '../../../packages/temporal/src/server/process-supervisor.ts';
-import { waitUntilReady } from '../../../packages/temporal/src/server/ready.ts';
+import { waitUntilReady } from '../../../packages/temporal/src/server/readiness.ts';
 import { openLog } from '../../../packages/temporal/src/server/server-log.ts';
 import type { FoundTool } from '../../tools/fetch.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
@@ -64,7 +64,7 @@ const databasesOf = (name: string): readonly { database: string; schema: string 
  */
 export async function startProductionServer(options: ProductionServerOptions): Promise<ProductionServer> {
   for (const database of databasesOf(options.name)) await prepareDatabase(options, database);
-  const portNumbers = options.ports ?? (await findLowPorts(9));
+  const portNumbers = options.ports ?? (await findFreePorts(9));
   const ports = portsOf(portNumbers);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
   const log = openLog(options.logFile);
@@ -89,7 +89,12 @@ export async function startProductionServer(options: ProductionServerOptions): P
   }
 }
 
-const argumentsOf = (config: string): string[] => ['--config-file', config, '--allow-no-auth', 'start'];
+const argumentsOf = (configFile: string): string[] => [
+  '--config-file',
+  configFile,
+  '--allow-no-auth',
+  'start',
+];
 
 const addressOf = (ports: ServerPorts): string => `127.0.0.1:${ports.frontend.grpcPort}`;
 
@@ -149,16 +154,16 @@ async function prepareDatabase(
 
 /** Assigns nine port numbers to the services. */
 function portsOf(portNumbers: readonly number[]): ServerPorts {
-  const port = (index: number): number => portNumbers[index] ?? 0;
-  const servicePorts = (index: number): ServerPorts['history'] => ({
-    grpcPort: port(index),
-    membershipPort: port(index + 1),
+  const portAt = (index: number): number => portNumbers[index] ?? 0;
+  const servicePortsAt = (index: number): ServerPorts['history'] => ({
+    grpcPort: portAt(index),
+    membershipPort: portAt(index + 1),
   });
   return {
-    frontend: { ...servicePorts(0), httpPort: port(8) },
-    history: servicePorts(2),
-    matching: servicePorts(4),
-    worker: servicePorts(6),
+    frontend: { ...servicePortsAt(0), httpPort: portAt(8) },
+    history: servicePortsAt(2),
+    matching: servicePortsAt(4),
+    worker: servicePortsAt(6),
   };
 }
 
@@ -185,9 +190,9 @@ const MAX_ATTEMPTS = 1000;
 
 /**
  * Returns `count` free ports of the loopback address below 32,768. A full Temporal server on PostgreSQL needs them: its
- * table of members cannot store greater numbers, and the free ports that a system assigns are mostly greater.
+ * table `cluster_membership` cannot store greater numbers, and the free ports that a system assigns are mostly greater.
  */
-async function findLowPorts(count: number): Promise<number[]> {
+async function findFreePorts(count: number): Promise<number[]> {
   const servers = new Map<number, Server>();
   for (let attempts = 0; servers.size < count; attempts++) {
     if (attempts === MAX_ATTEMPTS)

@@ -37,9 +37,9 @@ describeTemporal('workers of the production server', (server) => {
     });
     await setCurrentVersion('2');
     const newRun = await engine.start({ workflow: definition });
-    (await newScriptedExecutor.nextCall('A')).done({ n: 2 });
+    (await newScriptedExecutor.nextCall('A')).complete({ n: 2 });
     expect(await newRun.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
-    call.done({ n: 1 });
+    call.complete({ n: 1 });
     expect(await oldRun.result()).toMatchObject({ status: 'completed', output: { result: 1 } });
     expect([oldScriptedExecutor.calls, newScriptedExecutor.calls]).toEqual([['A'], ['A']]);
   });
@@ -59,7 +59,7 @@ describeTemporal('workers of the production server', (server) => {
     expect(JSON.parse(await worker.readFirstLine())).toMatchObject({ ready: true, queue: cluster.queue });
   });
 
-  it('receive the runs that their own process starts immediately if eager start is on', async () => {
+  it('immediately receive the runs that their own process starts, if eager start is on', async () => {
     const startSpy = vi.spyOn(WorkflowClient.prototype, 'start');
     const engine = await createCluster(server).openEngine({}, { worker: true, eager: true });
     const run = await engine.execute({ workflow: workflow([fn('A', 'return 1')], ['Start -> A']) });

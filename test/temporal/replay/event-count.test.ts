@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Engine } from '@heddle/engine';
 import type { BlockExecutor, Json } from '@heddle/core';
 import { createDataFolder } from '../../support/data-folder.ts';
-import { byScale } from '../../support/scale.ts';
+import { pickByScale } from '../../support/scale.ts';
 import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, loop, workflow } from '../../support/workflow.ts';
@@ -16,7 +16,7 @@ const calcExecutor: BlockExecutor = {
   execute: ({ scope }) => ({ output: { at: [...scope] } }),
 };
 const NAMES = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J'];
-const CHAIN = [`Start -> ${NAMES.join(' -> ')}`];
+const CONNECTIONS = [`Start -> ${NAMES.join(' -> ')}`];
 
 describeTemporal('the number of events of a run on a server', (server) => {
   /** Runs the workflow until it ends. Returns the types of the events in all its histories. */
@@ -47,7 +47,7 @@ describeTemporal('the number of events of a run on a server', (server) => {
     const types = await runAndListEvents(
       workflow(
         NAMES.map((name) => block(name, 'calc')),
-        CHAIN,
+        CONNECTIONS,
       ),
     );
     expect(types.filter((type) => type === 'workflowTaskCompleted')).toHaveLength(1);
@@ -58,7 +58,7 @@ describeTemporal('the number of events of a run on a server', (server) => {
     const types = await runAndListEvents(
       workflow(
         NAMES.map((name) => work(name)),
-        CHAIN,
+        CONNECTIONS,
       ),
     );
     expect(types.filter((type) => type === 'activityTaskScheduled')).toHaveLength(10);
@@ -68,7 +68,7 @@ describeTemporal('the number of events of a run on a server', (server) => {
   it(
     'is much smaller than the number of iterations of a loop that only computes',
     async () => {
-      const iterations = byScale(4000, 100_000);
+      const iterations = pickByScale(4000, 100_000);
       const definition = workflow(
         [loop('L', { loopType: 'for', count: iterations }, block('A', 'calc'))],
         ['Start -> L -> A'],
@@ -79,6 +79,6 @@ describeTemporal('the number of events of a run on a server', (server) => {
       });
       expect(types.length).toBeLessThanOrEqual(iterations / 50);
     },
-    byScale(120_000, 900_000),
+    pickByScale(120_000, 900_000),
   );
 });

@@ -16,7 +16,9 @@ export interface RunHistory {
   history: History;
 }
 
-const BUNDLE = fileURLToPath(new URL('../../../packages/temporal/dist/workflow-bundle.js', import.meta.url));
+const BUNDLE_PATH = fileURLToPath(
+  new URL('../../../packages/temporal/dist/workflow-bundle.js', import.meta.url),
+);
 
 /** Reads the histories of runs from a server. */
 export class HistoryReader {
@@ -64,7 +66,7 @@ export class HistoryReader {
       const handle = this.#client.workflow.getHandle(runId);
       const { status } = await handle.describe();
       const { events } = await handle.fetchHistory();
-      return `${status.name}: ${(events ?? []).slice(-12).map(eventText).join(', ')}`;
+      return `${status.name}: ${(events ?? []).slice(-12).map(describeEvent).join(', ')}`;
     } catch (error) {
       return String(error);
     }
@@ -85,7 +87,7 @@ export async function findReplayErrors(
 ): Promise<string[]> {
   const errors: string[] = [];
   let replayedCount = 0;
-  const workerOptions = { workflowBundle: { codePath: BUNDLE }, ...options };
+  const workerOptions = { workflowBundle: { codePath: BUNDLE_PATH }, ...options };
   for await (const { workflowId, error } of Worker.runReplayHistories(workerOptions, histories)) {
     replayedCount++;
     if (error) errors.push(`${workflowId}: ${error.message}`);
@@ -96,7 +98,7 @@ export async function findReplayErrors(
 }
 
 /** Returns the type of an event, followed by its failure if it has one. */
-function eventText(event: NonNullable<History['events']>[number]): string {
+function describeEvent(event: NonNullable<History['events']>[number]): string {
   const { workflowExecutionFailedEventAttributes: run, workflowTaskFailedEventAttributes: task } = event;
   const failure = (run ?? task)?.failure;
   return `${eventTypeOf(event)}${failure ? ` (${failure.message}: ${failure.cause?.message ?? ''} ${failure.stackTrace ?? ''})` : ''}`;

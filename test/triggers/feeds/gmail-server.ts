@@ -33,12 +33,12 @@ export async function startGmailServer(): Promise<GmailServer> {
     const startHistoryId = Number(url.searchParams.get('startHistoryId'));
     if (startHistoryId < oldestHistoryId) return respond(404, { error: {} });
     const addedMessages = messages.filter((message) => message.historyId > startHistoryId);
-    const { page, next } = pageOf(addedMessages, url);
+    const { page, nextPageFields } = pageOf(addedMessages, url);
     const entries = page.map(({ id, historyId }) => ({
       id: String(historyId),
       messagesAdded: [{ message: { id } }],
     }));
-    return respond(200, { history: entries, historyId: String(lastHistoryId), ...next });
+    return respond(200, { history: entries, historyId: String(lastHistoryId), ...nextPageFields });
   };
   const listMessages = (url: URL, respond: Respond): void => {
     const query = url.searchParams.get('q') ?? '';
@@ -47,10 +47,10 @@ export async function startGmailServer(): Promise<GmailServer> {
     const matches = messages
       .filter(({ raw, receivedMs }) => receivedMs >= afterMs && raw.includes(sender))
       .toReversed();
-    const { page, next } = pageOf(matches, url);
-    return respond(200, { messages: page.map(({ id }) => ({ id })), ...next });
+    const { page, nextPageFields } = pageOf(matches, url);
+    return respond(200, { messages: page.map(({ id }) => ({ id })), ...nextPageFields });
   };
-  const getMessage = (path: string, url: URL, respond: Respond): void => {
+  const handleMessageRequest = (path: string, url: URL, respond: Respond): void => {
     const [, id, action] = /^\/messages\/(\w+)(\/modify)?$/.exec(path) ?? [];
     const message = messages.find((candidate) => candidate.id === id);
     if (!message) return respond(404, { error: {} });
@@ -83,7 +83,7 @@ export async function startGmailServer(): Promise<GmailServer> {
     if (path === '/profile') return respond(200, { historyId: String(lastHistoryId) });
     if (path === '/history') return listChanges(url, respond);
     if (path === '/messages') return listMessages(url, respond);
-    return getMessage(path, url, respond);
+    return handleMessageRequest(path, url, respond);
   });
   const gmail: GmailServer = {
     ...server,
@@ -102,8 +102,14 @@ export async function startGmailServer(): Promise<GmailServer> {
   return gmail;
 }
 
-function pageOf<Item>(items: readonly Item[], { searchParams }: URL): { page: Item[]; next: object } {
+function pageOf<Item>(
+  items: readonly Item[],
+  { searchParams }: URL,
+): { page: Item[]; nextPageFields: object } {
   const start = Number(searchParams.get('pageToken') ?? 0);
   const end = start + Number(searchParams.get('maxResults') ?? 100);
-  return { page: items.slice(start, end), next: end < items.length ? { nextPageToken: String(end) } : {} };
+  return {
+    page: items.slice(start, end),
+    nextPageFields: end < items.length ? { nextPageToken: String(end) } : {},
+  };
 }

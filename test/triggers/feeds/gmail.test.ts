@@ -2,11 +2,15 @@ import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { GMAIL_TOKEN, startGmailServer } from './gmail-server.ts';
 import type { GmailServer } from './gmail-server.ts';
-import { findFeedType, Source, subjectsOf } from './source.ts';
+import { findFeedType, FeedSource, subjectsOf } from './source.ts';
 import type { SourceOptions } from './source.ts';
 
-function gmailSource({ url }: GmailServer, fields: JsonObject = {}, options: SourceOptions = {}): Source {
-  return new Source(
+function createGmailSource(
+  { url }: GmailServer,
+  fields: JsonObject = {},
+  options: SourceOptions = {},
+): FeedSource {
+  return new FeedSource(
     'gmail',
     { triggerCredentials: 'c1', ...fields },
     { credentials: { c1: GMAIL_TOKEN }, services: { gmail: url }, ...options },
@@ -19,7 +23,7 @@ describe('a Gmail account', () => {
   it('starts runs for messages that arrive after the first poll, and continues from a position in its history', async () => {
     const server = await startGmailServer();
     server.deliver('old');
-    const source = gmailSource(server);
+    const source = createGmailSource(server);
     expect(subjectsOf(await source.poll())).toEqual([]);
     expect(source.cursor).toMatchObject({ historyId: '101' });
     server.deliver('one');
@@ -36,7 +40,7 @@ describe('a Gmail account', () => {
 
   it('outputs the parts of a message, and marks it as read when its run has been accepted', async () => {
     const server = await startGmailServer();
-    const source = gmailSource(server, { markAsRead: true });
+    const source = createGmailSource(server, { markAsRead: true });
     await source.poll();
     const id = server.deliver('one', { receivedMs: NOW_MS + 1000 });
     const { items } = await source.poll();
@@ -56,7 +60,7 @@ describe('a Gmail account', () => {
 
   it('finds the messages since the last poll even if the server no longer knows the history position', async () => {
     const server = await startGmailServer();
-    const source = gmailSource(server);
+    const source = createGmailSource(server);
     server.deliver('old', { receivedMs: NOW_MS });
     await source.poll();
     source.nowMs = NOW_MS + 3_600_000;
@@ -69,7 +73,7 @@ describe('a Gmail account', () => {
 
   it('finds messages by a query, including messages that the search returns late', async () => {
     const server = await startGmailServer();
-    const source = gmailSource(server, { searchQuery: 'from:bob' });
+    const source = createGmailSource(server, { searchQuery: 'from:bob' });
     server.deliver('old', { receivedMs: NOW_MS - 60_000 });
     await source.poll();
     expect(source.cursor).not.toHaveProperty('historyId');
@@ -89,7 +93,7 @@ describe('a Gmail account', () => {
     ['EXCLUDE', ['home']],
   ])('selects messages by labels: %s', async (labelFilterBehavior, expected) => {
     const server = await startGmailServer();
-    const source = gmailSource(server, { labelIds: 'Label_1', labelFilterBehavior });
+    const source = createGmailSource(server, { labelIds: 'Label_1', labelFilterBehavior });
     await source.poll();
     server.deliver('work', { labels: ['INBOX', 'Label_1'] });
     server.deliver('home', { labels: ['INBOX'] });
@@ -99,22 +103,22 @@ describe('a Gmail account', () => {
   it('begins with as many old messages as `backfill` sets, and reads long histories in several polls', async () => {
     const server = await startGmailServer();
     for (const name of ['a', 'b', 'c', 'd']) server.deliver(name, { receivedMs: NOW_MS - 86_400_000 });
-    const source = gmailSource(server, { backfill: 3 }, { limit: 2 });
+    const source = createGmailSource(server, { backfill: 3 }, { limit: 2 });
     expect(subjectsOf(await source.poll())).toEqual(['b', 'c']);
     expect(subjectsOf(await source.poll())).toEqual(['d']);
     for (let index = 0; index < 5; index += 1) server.deliver(String(index));
-    const received: unknown[] = [];
+    const receivedSubjects: unknown[] = [];
     for (let hasMore = true; hasMore;) {
       const result = await source.poll();
-      received.push(...subjectsOf(result));
+      receivedSubjects.push(...subjectsOf(result));
       ({ hasMore } = result);
     }
-    expect(received).toEqual(['0', '1', '2', '3', '4']);
+    expect(receivedSubjects).toEqual(['0', '1', '2', '3', '4']);
   });
 
   it('outputs the headers and the snippet of a message that is too large', async () => {
     const server = await startGmailServer();
-    const source = gmailSource(server);
+    const source = createGmailSource(server);
     await source.poll();
     server.deliver('large', { raw: `Subject: large\r\n\r\n${'x'.repeat(11 * 2 ** 20)}` });
     const [item] = (await source.poll()).items;
@@ -127,7 +131,7 @@ describe('a Gmail account', () => {
 
   it('does not show the token or the body of an error response in its error', async () => {
     const server = await startGmailServer();
-    const source = gmailSource(server);
+    const source = createGmailSource(server);
     server.status = 403;
     const failure = (await source.poll().catch((error: Error) => error)) as Error;
     expect(failure.message).toBe('Gmail refuses the credential (status 403): connect the account again.');

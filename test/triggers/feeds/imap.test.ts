@@ -4,12 +4,16 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAuthority } from '../../support/certificate.ts';
 import { IMAP_PASSWORD, IMAP_USER, startImapServer } from '../../support/imap-server.ts';
 import type { ImapServer } from '../../support/imap-server.ts';
-import { findFeedType, Source, subjectsOf } from './source.ts';
+import { findFeedType, FeedSource, subjectsOf } from './source.ts';
 import type { SourceOptions } from './source.ts';
 
-function imapSource({ port }: ImapServer, fields: JsonObject = {}, options: SourceOptions = {}): Source {
+function createImapSource(
+  { port }: ImapServer,
+  fields: JsonObject = {},
+  options: SourceOptions = {},
+): FeedSource {
   const defaults = { host: '127.0.0.1', port, secure: 'none', username: IMAP_USER, password: '{{PASSWORD}}' };
-  return new Source('imap', { ...defaults, ...fields }, { env: { PASSWORD: IMAP_PASSWORD }, ...options });
+  return new FeedSource('imap', { ...defaults, ...fields }, { env: { PASSWORD: IMAP_PASSWORD }, ...options });
 }
 
 /** Trusts a certificate authority until the end of the test. */
@@ -25,7 +29,7 @@ describe('a mail account', () => {
   it('starts runs for messages that arrive after the first poll, and opens a new session for each poll', async () => {
     const server = await startImapServer();
     server.deliver({ subject: 'old' });
-    const source = imapSource(server);
+    const source = createImapSource(server);
     expect(subjectsOf(await source.poll())).toEqual([]);
     server.deliver({ subject: 'one' });
     server.deliver({ subject: 'two' });
@@ -37,7 +41,7 @@ describe('a mail account', () => {
 
   it('outputs the parts of a message', async () => {
     const server = await startImapServer();
-    const source = imapSource(server, { includeAttachments: true });
+    const source = createImapSource(server, { includeAttachments: true });
     await source.poll();
     const raw = [
       'From: =?utf-8?Q?Zo=C3=AB?= <zoe@example.com>',
@@ -87,7 +91,7 @@ describe('a mail account', () => {
     const server = await startImapServer();
     for (const name of ['Ada', 'Bob', 'Ada', 'Ada'])
       server.deliver({ subject: name, from: `${name} <x@example.com>` });
-    const source = imapSource(
+    const source = createImapSource(
       server,
       { searchCriteria: '{"from": "Ada", "unseen": true}', backfill: 2 },
       { limit: 1 },
@@ -103,7 +107,7 @@ describe('a mail account', () => {
   it('outputs each message once, even after the server renumbers its messages (UIDVALIDITY)', async () => {
     const server = await startImapServer();
     server.deliver({ subject: 'old', receivedMs: timeAt(1) });
-    const source = imapSource(server);
+    const source = createImapSource(server);
     await source.poll();
     server.deliver({ subject: 'known', receivedMs: timeAt(2) });
     expect(subjectsOf(await source.poll())).toEqual(['known']);
@@ -117,7 +121,7 @@ describe('a mail account', () => {
   it('reads several mailboxes, each from its own position', async () => {
     const server = await startImapServer();
     server.deliver({ subject: 'old' }, 'Archive');
-    const source = imapSource(server, { mailbox: 'INBOX, Archive' }, { limit: 2 });
+    const source = createImapSource(server, { mailbox: 'INBOX, Archive' }, { limit: 2 });
     await source.poll();
     for (const name of ['INBOX', 'Archive', 'INBOX', 'Archive']) server.deliver({ subject: name }, name);
     expect(subjectsOf(await source.poll())).toEqual(['INBOX', 'INBOX']);
@@ -127,7 +131,7 @@ describe('a mail account', () => {
 
   it('marks messages as read only when their runs have been accepted', async () => {
     const server = await startImapServer();
-    const source = imapSource(server, { markAsRead: 'true' });
+    const source = createImapSource(server, { markAsRead: 'true' });
     await source.poll();
     const uid = server.deliver({ subject: 'one' });
     const { items } = await source.poll();
@@ -144,7 +148,7 @@ describe('a mail account', () => {
 
   it('outputs the beginning of a message that is too large or cannot be parsed', async () => {
     const server = await startImapServer();
-    const source = imapSource(server, { includeAttachments: true });
+    const source = createImapSource(server, { includeAttachments: true });
     await source.poll();
     server.deliver({ raw: `Subject: large\r\n\r\n${'x'.repeat(11 * 2 ** 20)}` });
     server.deliver({ raw: `Subject: hostile\r\n${'X-Header: y\r\n'.repeat(100_000)}\r\nbody` });
@@ -168,7 +172,7 @@ describe('a mail account', () => {
     'recovers from a failure of its server ("%s" at %s), and the error does not contain the password',
     async (behaviour, command, message) => {
       const server = await startImapServer();
-      const source = imapSource(server);
+      const source = createImapSource(server);
       await source.poll();
       server.deliver({ subject: 'one' });
       server.setBehaviour(command, behaviour);
@@ -186,7 +190,7 @@ describe('a mail account', () => {
   it('sends the password without TLS only if the fields allow it', async () => {
     const server = await startImapServer();
     for (const secure of [false, true]) {
-      const failure = await imapSource(server, { secure })
+      const failure = await createImapSource(server, { secure })
         .poll(AbortSignal.timeout(2000))
         .catch((error: Error) => error);
       expect(failure).toMatchObject({ code: 'FEED_FAILED' });
@@ -195,15 +199,15 @@ describe('a mail account', () => {
   });
 
   it.each([
-    ['from the first byte', true, 'begin'],
+    ['from the first byte', true, 'implicit'],
     ['after STARTTLS', false, 'starttls'],
   ] as const)(
     'reads messages over TLS %s, once the CA of the server is trusted',
-    async (_, secure, tlsStart) => {
+    async (_, secure, tlsMode) => {
       const { ca, certificate } = createAuthority();
-      const server = await startImapServer({ tls: { ...certificate, mode: tlsStart } });
+      const server = await startImapServer({ tls: { ...certificate, mode: tlsMode } });
       server.deliver({ subject: 'one' });
-      const source = imapSource(server, { secure, backfill: 1 });
+      const source = createImapSource(server, { secure, backfill: 1 });
       const failure = await source.poll().catch((error: Error) => error);
       expect(failure).toMatchObject({
         code: 'FEED_FAILED',
@@ -215,7 +219,7 @@ describe('a mail account', () => {
       expect(server.commands.filter((command) => /^(STARTTLS|LOGIN)$/.test(command))).toEqual(
         secure ? ['LOGIN'] : ['STARTTLS', 'STARTTLS', 'LOGIN'],
       );
-      const otherSource = imapSource(server, { secure, host: 'localhost' });
+      const otherSource = createImapSource(server, { secure, host: 'localhost' });
       // The certificate is for 127.0.0.1.
       await expect(otherSource.poll()).rejects.toThrow('no acceptable TLS connection');
       expect(server.commands.filter((command) => command === 'LOGIN')).toHaveLength(1);
@@ -224,7 +228,7 @@ describe('a mail account', () => {
 
   it('does not show the response of the server in the error if the server refuses the password', async () => {
     const server = await startImapServer();
-    const failure = await imapSource(server, {}, { env: { PASSWORD: 'wrong-thread' } })
+    const failure = await createImapSource(server, {}, { env: { PASSWORD: 'wrong-thread' } })
       .poll()
       .catch((error: Error) => error);
     expect((failure as Error).message).toBe(

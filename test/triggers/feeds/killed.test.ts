@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest';
 import { createDataFolder } from '../../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../../support/postgres.ts';
-import { sampledSteps, byScale } from '../../support/scale.ts';
+import { sampledSteps, pickByScale } from '../../support/scale.ts';
 import { timeAtMinute, startProcess } from '../trigger-process.ts';
 import type { Backend, TriggerProcess } from '../trigger-process.ts';
 import {
@@ -9,10 +9,10 @@ import {
   expectOneRunPerItem,
   expectOneRunPerItemWhenKilled,
   ROUND_MINUTES,
-} from './killed-steps.ts';
+} from './kill-steps.ts';
 import { startNewsFeed } from './setup.ts';
 
-describe('a feed', { timeout: byScale(300_000, 1_800_000) }, () => {
+describe('a feed', { timeout: pickByScale(300_000, 1_800_000) }, () => {
   const steps = sampledSteps(9, 'steps from a poll to its run');
 
   it('starts exactly one run for each item if its process is killed at any step from the poll to the run, on SQLite', async () => {
@@ -33,7 +33,7 @@ describe('a feed', { timeout: byScale(300_000, 1_800_000) }, () => {
       const processes = [await startAt(timeAtMinute(0)), await startAt(timeAtMinute(0))];
       const feed = await deployFeed(processes[0] as TriggerProcess, news);
       const titles: string[] = [];
-      const roundCount = byScale(3, 15);
+      const roundCount = pickByScale(3, 15);
       let minute = 0;
       for (let round = 1; round <= roundCount; round += 1) {
         const [killedProcess, otherProcess] = processes as [TriggerProcess, TriggerProcess];

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/core';
 import { storeCredential, storedCredentials } from '@heddle/service/credentials';
-import { keysInText, openServiceStore, Sealer } from '@heddle/service';
+import { parseKeys, openServiceStore, Sealer } from '@heddle/service';
 import { describe, expect, it } from 'vitest';
 import { IMAP_PASSWORD, IMAP_USER, startImapServer } from '../../support/imap-server.ts';
 import { storesToTest } from '../../support/postgres.ts';
@@ -309,7 +309,7 @@ describe('a feed', () => {
 
   it('uses only stored credentials of its workspace', async () => {
     const store = await openServiceStore({});
-    const sealer = new Sealer(keysInText(Buffer.alloc(32, 2).toString('base64')));
+    const sealer = new Sealer(parseKeys(Buffer.alloc(32, 2).toString('base64')));
     const gmail = await startGmailServer();
     const feeds = {
       ...{ egress: {}, services: { gmail: gmail.url } },

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { findFeedType, rssOf, Source, titlesOf, startWebServer } from './source.ts';
+import { findFeedType, createRssDocument, FeedSource, titlesOf, startWebServer } from './source.ts';
 import type { WebServer } from './source.ts';
 
 /** Starts a server that serves one document, which tests replace. */
@@ -9,16 +9,22 @@ async function startDocumentServer(
 ): Promise<WebServer & { document: string | Buffer; status: number; headers: { [name: string]: string } }> {
   const server = await startWebServer((request, response) => {
     const isUnchanged =
-      state.headers['etag'] !== undefined && request.headers['if-none-match'] === state.headers['etag'];
+      documentServer.headers['etag'] !== undefined &&
+      request.headers['if-none-match'] === documentServer.headers['etag'];
     response
-      .writeHead(isUnchanged ? 304 : state.status, state.headers)
-      .end(isUnchanged ? undefined : state.document);
+      .writeHead(isUnchanged ? 304 : documentServer.status, documentServer.headers)
+      .end(isUnchanged ? undefined : documentServer.document);
   });
-  const state = { ...server, document: rssOf([]) as string | Buffer, status: 200, headers };
-  return state;
+  const documentServer = {
+    ...server,
+    document: createRssDocument([]) as string | Buffer,
+    status: 200,
+    headers,
+  };
+  return documentServer;
 }
 
-const ATOM = `<?xml version="1.0" encoding="utf-8"?>
+const ATOM_DOCUMENT = `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
   <title>Looms</title><link rel="self" href="/self"/><link href="/"/><subtitle>About looms</subtitle>
   <author><name>Feed author</name></author>
@@ -35,21 +41,21 @@ const ATOM = `<?xml version="1.0" encoding="utf-8"?>
 describe('an RSS or Atom feed', () => {
   it('starts runs for items that appear after the first poll, oldest first', async () => {
     const server = await startDocumentServer();
-    const source = new Source('rss', { feedUrl: server.url });
-    server.document = rssOf([{ id: 'b' }, { id: 'a' }]);
+    const source = new FeedSource('rss', { feedUrl: server.url });
+    server.document = createRssDocument([{ id: 'b' }, { id: 'a' }]);
     expect(titlesOf(await source.poll())).toEqual([]);
-    server.document = rssOf([{ id: 'd' }, { id: 'c' }, { id: 'b' }, { id: 'a' }]);
+    server.document = createRssDocument([{ id: 'd' }, { id: 'c' }, { id: 'b' }, { id: 'a' }]);
     expect(titlesOf(await source.poll())).toEqual(['c', 'd']);
     expect(titlesOf(await source.poll())).toEqual([]);
   });
 
   it('starts a run for an older item that appears late, because it remembers ids, not the newest date', async () => {
     const server = await startDocumentServer();
-    const source = new Source('rss', { feedUrl: server.url });
+    const source = new FeedSource('rss', { feedUrl: server.url });
     const pubDateElement = (day: number) => `<pubDate>0${day} Jan 2026 00:00:00 GMT</pubDate>`;
-    server.document = rssOf([{ id: 'new', extraXml: pubDateElement(5) }]);
+    server.document = createRssDocument([{ id: 'new', extraXml: pubDateElement(5) }]);
     await source.poll();
-    server.document = rssOf([
+    server.document = createRssDocument([
       { id: 'new', title: 'changed', extraXml: pubDateElement(6) },
       { id: 'late', extraXml: pubDateElement(1) },
     ]);
@@ -58,8 +64,8 @@ describe('an RSS or Atom feed', () => {
 
   it('starts runs for as many existing items as `backfill` sets, over several polls', async () => {
     const server = await startDocumentServer();
-    server.document = rssOf(['e', 'd', 'c', 'b', 'a'].map((id) => ({ id })));
-    const source = new Source('rss', { feedUrl: server.url, backfill: '3' }, { limit: 2 });
+    server.document = createRssDocument(['e', 'd', 'c', 'b', 'a'].map((id) => ({ id })));
+    const source = new FeedSource('rss', { feedUrl: server.url, backfill: '3' }, { limit: 2 });
     const firstPoll = await source.poll();
     expect(titlesOf(firstPoll)).toEqual(['c', 'd']);
     expect(firstPoll.hasMore).toBe(true);
@@ -72,10 +78,10 @@ describe('an RSS or Atom feed', () => {
       etag: '"1"',
       'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT',
     });
-    const source = new Source('rss', { feedUrl: server.url });
-    server.document = rssOf([{ id: 'a' }]);
+    const source = new FeedSource('rss', { feedUrl: server.url });
+    server.document = createRssDocument([{ id: 'a' }]);
     await source.poll();
-    server.document = rssOf([{ id: 'b' }]);
+    server.document = createRssDocument([{ id: 'b' }]);
     expect(titlesOf(await source.poll())).toEqual([]);
     expect(server.requests[1]?.headers).toMatchObject({
       'if-none-match': '"1"',
@@ -87,9 +93,10 @@ describe('an RSS or Atom feed', () => {
 
   it('reads an Atom entry with its text, links and dates', async () => {
     const server = await startDocumentServer({ 'content-type': 'application/atom+xml' });
-    server.document = ATOM;
-    const [item] = (await new Source('rss', { feedUrl: `${server.url}/feeds/x?token=1`, backfill: 1 }).poll())
-      .items;
+    server.document = ATOM_DOCUMENT;
+    const [item] = (
+      await new FeedSource('rss', { feedUrl: `${server.url}/feeds/x?token=1`, backfill: 1 }).poll()
+    ).items;
     expect(item?.id).toBe('urn:1');
     expect(item?.input).toEqual({
       title: 'Warp & weft',
@@ -113,7 +120,7 @@ describe('an RSS or Atom feed', () => {
       <channel><title>Zeitung</title></channel>
       <item rdf:about="x"><title>Fäden</title><link>https://example.com/1</link><dc:creator>Zoë</dc:creator></item></rdf:RDF>`;
     server.document = Buffer.from(rdf, 'latin1');
-    const [item] = (await new Source('rss', { feedUrl: server.url, backfill: 1 }).poll()).items;
+    const [item] = (await new FeedSource('rss', { feedUrl: server.url, backfill: 1 }).poll()).items;
     expect(item).toMatchObject({
       id: 'https://example.com/1',
       input: { title: 'Fäden', item: { author: 'Zoë' } },
@@ -124,8 +131,8 @@ describe('an RSS or Atom feed', () => {
     const server = await startDocumentServer();
     const doctype =
       '<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]>';
-    server.document = `${doctype}${rssOf([{ id: '1', title: '&b;&f; &lt;b&gt;' }]).replace('<?xml version="1.0"?>', '')}`;
-    const [item] = (await new Source('rss', { feedUrl: server.url, backfill: 1 }).poll()).items;
+    server.document = `${doctype}${createRssDocument([{ id: '1', title: '&b;&f; &lt;b&gt;' }]).replace('<?xml version="1.0"?>', '')}`;
+    const [item] = (await new FeedSource('rss', { feedUrl: server.url, backfill: 1 }).poll()).items;
     expect(item?.input['title']).toBe('&b;&f; <b>');
   });
 
@@ -133,26 +140,26 @@ describe('an RSS or Atom feed', () => {
     ['is not a feed', '<html><body>Hello</body></html>', 'The document is neither RSS nor Atom.'],
     ['is nested too deeply', `<rss>${'<a>'.repeat(100)}`, 'The document is nested more than 64 levels deep.'],
     ['is empty', '', 'The document is neither RSS nor Atom.'],
-  ])('refuses a document that %s', async (_what, document, message) => {
+  ])('refuses a document that %s', async (_description, document, message) => {
     const server = await startDocumentServer();
     server.document = document;
-    await expect(new Source('rss', { feedUrl: server.url }).poll()).rejects.toThrow(message);
+    await expect(new FeedSource('rss', { feedUrl: server.url }).poll()).rejects.toThrow(message);
   });
 
   it('reads the first thousand items of a document, and truncates long strings', async () => {
     const server = await startDocumentServer();
     const shortItems = Array.from({ length: 1500 }, (_, index) => ({ id: String(index) }));
-    server.document = rssOf([{ id: 'long', title: 'x'.repeat(300_000) }, ...shortItems]);
-    const source = new Source('rss', { feedUrl: server.url, backfill: 1 });
-    const { items, skipped } = await source.poll();
-    expect(skipped).toHaveLength(999);
+    server.document = createRssDocument([{ id: 'long', title: 'x'.repeat(300_000) }, ...shortItems]);
+    const source = new FeedSource('rss', { feedUrl: server.url, backfill: 1 });
+    const { items, skippedIds } = await source.poll();
+    expect(skippedIds).toHaveLength(999);
     expect(items[0]?.input['title']).toHaveLength(200_000);
   });
 
   it('refuses a document that is too large', async () => {
     const server = await startDocumentServer();
-    server.document = `${rssOf([]).slice(0, -20)}<!-- ${'x'.repeat(6 * 2 ** 20)}`;
-    await expect(new Source('rss', { feedUrl: server.url }).poll()).rejects.toMatchObject({
+    server.document = `${createRssDocument([]).slice(0, -20)}<!-- ${'x'.repeat(6 * 2 ** 20)}`;
+    await expect(new FeedSource('rss', { feedUrl: server.url }).poll()).rejects.toMatchObject({
       code: 'FEED_FAILED',
     });
   });
@@ -160,7 +167,7 @@ describe('an RSS or Atom feed', () => {
   it('reports the status of an error response, and the delay in its Retry-After header', async () => {
     const server = await startDocumentServer({ 'retry-after': '120' });
     server.status = 503;
-    const source = new Source(
+    const source = new FeedSource(
       'rss',
       { feedUrl: `${server.url}/?key={{KEY}}` },
       { env: { KEY: 'hidden-thread' } },

@@ -2,10 +2,10 @@ import type { Json, JsonObject } from '@heddle/core';
 import { expect } from 'vitest';
 import type { FeedDb } from '../../../packages/service/src/triggers/feeds/store.ts';
 import type { TestApiOptions } from '../../support/api.ts';
-import { triggerWorkflow } from '../../support/trigger-workflow.ts';
+import { createTriggerWorkflow } from '../../support/trigger-workflow.ts';
 import { openScheduleApi } from '../setup.ts';
 import type { ScheduleApi } from '../setup.ts';
-import { rssOf, startWebServer } from './source.ts';
+import { createRssDocument, startWebServer } from './source.ts';
 
 /** A feed whose items a test adds, the newest first. */
 export interface NewsFeed {
@@ -21,7 +21,7 @@ export interface NewsFeed {
 /** Starts a feed without items. It stops when the test ends. */
 export async function startNewsFeed(): Promise<NewsFeed> {
   const server = await startWebServer((_request, response) => {
-    void news.respondAfter.then(() => response.writeHead(news.status).end(rssOf(news.items)));
+    void news.respondAfter.then(() => response.writeHead(news.status).end(createRssDocument(news.items)));
   });
   const news: NewsFeed = {
     ...{ url: server.url, items: [], status: 200, respondAfter: Promise.resolve() },
@@ -55,7 +55,7 @@ export async function openFeedApi(
     feedDb,
     deployFeed: (type, fields, lastBlock = {}) =>
       api.deploy(
-        triggerWorkflow(fields as { [name: string]: Json }, {
+        createTriggerWorkflow(fields as { [name: string]: Json }, {
           type,
           lastBlock: lastBlock as { [name: string]: Json },
         }),

@@ -22,7 +22,7 @@ export interface SourceOptions {
 }
 
 /** The source of a feed trigger. A test polls it as the service does; the items of each poll are remembered. */
-export class Source {
+export class FeedSource {
   readonly type: FeedTrigger;
   readonly config: JsonObject;
   nowMs: number;
@@ -43,7 +43,7 @@ export class Source {
   async poll(signal: AbortSignal = new AbortController().signal): Promise<FeedPoll> {
     const result = await this.type.poll(this.config, this.#createContext(signal));
     for (const { id } of result.items) this.#knownIds.add(id);
-    for (const id of result.skipped) this.#knownIds.add(id);
+    for (const id of result.skippedIds) this.#knownIds.add(id);
     this.cursor = JSON.parse(JSON.stringify(result.cursor)) as JsonObject;
     return result;
   }
@@ -59,7 +59,7 @@ export class Source {
       ...{ cursor: this.cursor, limit, http, signal, nowMs: this.nowMs },
       filterUnknownIds: (ids) => Promise.resolve(new Set(ids.filter((id) => !this.#knownIds.has(id)))),
       resolveTemplate: (template) =>
-        Promise.resolve(template.replaceAll(/\{\{(\w+)\}\}/g, (_all, name: string) => env[name] ?? '')),
+        Promise.resolve(template.replaceAll(/\{\{(\w+)\}\}/g, (_match, name: string) => env[name] ?? '')),
       credential: (id) =>
         id in credentials
           ? Promise.resolve(credentials[id] ?? '')
@@ -120,7 +120,9 @@ export async function startWebServer(
 }
 
 /** Returns an RSS document with these items, in this order. */
-export function rssOf(items: readonly { id: string; title?: string; extraXml?: string }[]): string {
+export function createRssDocument(
+  items: readonly { id: string; title?: string; extraXml?: string }[],
+): string {
   const elements = items.map(
     ({ id, title = id, extraXml = '' }) =>
       `<item><guid>${id}</guid><title>${title}</title>${extraXml}</item>`,

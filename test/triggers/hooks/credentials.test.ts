@@ -54,7 +54,7 @@ describe('the next check of a webhook at its provider', () => {
   it('uses the new secret of a credential whose secret was replaced', async () => {
     const credentialId = await storeToken(HOOK_CREDENTIALS.github);
     const id = await deployWebhookWorkflow(credentialId);
-    expect(await storeToken(HOOK_CREDENTIALS.githubWeak)).toBe(credentialId);
+    expect(await storeToken(HOOK_CREDENTIALS.githubReadOnly)).toBe(credentialId);
     api.advance(DAY_MS);
     expect(await waitForError(id)).toMatchObject({ message: expect.stringMatching(/not allowed to manage/) });
     await storeToken(HOOK_CREDENTIALS.github2);

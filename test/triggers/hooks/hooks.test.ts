@@ -30,7 +30,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
     return rows.map(({ action }) => action);
   };
 
-  describe.each(Object.entries(HOOK_TYPES))('the webhook at %s', (name, { type, fields, owner }) => {
+  describe.each(Object.entries(HOOK_TYPES))('the webhook at %s', (name, { type, fields, resource }) => {
     let id = '';
 
     it('is created with the deployment, and its deliveries start runs', async () => {
@@ -39,7 +39,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
       expect(attempt).toMatchObject({ readiness: { webhooks: 'ready' }, activatedAt: expect.any(String) });
       const hooks = await api.hooksOf(id);
       const url = ORIGIN + new URL(webhooks[0]?.url ?? '').pathname;
-      expect(hooks).toMatchObject([{ provider: name, owner, url }]);
+      expect(hooks).toMatchObject([{ provider: name, resource, url }]);
       const [hook] = hooks as [SimulatedHook];
       expect(hook.secret.length).toBeGreaterThan(30);
       expect(await api.deliver(hook, 'one')).toMatchObject({ status: 200, body: { success: true } });
@@ -108,9 +108,9 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
       expect(await api.hooksOf(id)).toEqual([]);
     });
 
-    it('is not created with a weak or revoked credential, and the error of the deployment does not contain it', async () => {
-      const weakName = name === 'telegram' ? 'revoked' : `${name}Weak`;
-      for (const credential of [weakName, 'revoked']) {
+    it('is not created with a read-only or revoked credential, and the error of the deployment does not contain it', async () => {
+      const credentialName = name === 'telegram' ? 'revoked' : `${name}ReadOnly`;
+      for (const credential of [credentialName, 'revoked']) {
         const refusedId = await api.deployWebhookWorkflow(type, {
           ...fields,
           triggerCredentials: credential,
@@ -133,7 +133,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
     });
   });
 
-  it('have the state "preparing" until the provider has answered', async () => {
+  it('have the state "preparing" until the provider has responded', async () => {
     const response = Promise.withResolvers<undefined>();
     providers.beforeResponse = (request) =>
       request.startsWith('POST github') ? response.promise : undefined;
@@ -159,7 +159,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
     expect(await api.hooksOf(id)).toMatchObject([{ id: hookBefore.id, events: ['push'] }]);
     await api.redeploy(id, GITHUB.type, { ...otherFields, repo: 'shuttle' });
     await api.waitForStatus(id, 'active');
-    await expect.poll(() => api.hooksOf(id)).toMatchObject([{ owner: 'ada/shuttle' }]);
+    await expect.poll(() => api.hooksOf(id)).toMatchObject([{ resource: 'ada/shuttle' }]);
     await api.redeploy(id, GITHUB.type, {
       ...otherFields,
       repo: 'shuttle',
@@ -167,25 +167,25 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
     });
     await api.waitForStatus(id, 'active');
     await expect
-      .poll(() => providers.hooks.filter(({ owner }) => owner === 'ada/shuttle').map(({ url }) => url))
+      .poll(() => providers.hooks.filter(({ resource }) => resource === 'ada/shuttle').map(({ url }) => url))
       .toEqual([`${ORIGIN}/api/webhooks/trigger/mine-${id.slice(0, 8)}`]);
     // The block becomes a schedule.
     await api.redeploy(id, 'schedule', { scheduleType: 'minutes', minutesInterval: 60 });
     await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
-    expect(providers.hooks.filter(({ owner }) => owner === 'ada/shuttle')).toEqual([]);
+    expect(providers.hooks.filter(({ resource }) => resource === 'ada/shuttle')).toEqual([]);
   });
 
   it('at Linear are replaced when the team changes, because Linear cannot move a webhook to another team', async () => {
     const { type, fields } = HOOK_TYPES.linear;
     const id = await api.deployWebhookWorkflow(type, fields);
     await api.waitForStatus(id, 'active');
-    for (const [teamId, owner] of [
+    for (const [teamId, resource] of [
       ['team-2', 'team-2'],
       ['', 'all public teams'],
     ] as const) {
       await api.redeploy(id, type, { ...fields, teamId });
       await api.waitForStatus(id, 'active');
-      await expect.poll(() => api.hooksOf(id)).toMatchObject([{ owner }]);
+      await expect.poll(() => api.hooksOf(id)).toMatchObject([{ resource }]);
     }
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     await expect.poll(() => api.hooksOf(id)).toEqual([]);
@@ -290,27 +290,30 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
     ['is too large', { body: 'x'.repeat(3 * 2 ** 20) }, /could not be reached/, true],
     ['has invalid fields', { body: { id: '../../user', hooks: 7 } }, /cannot be read/, true],
     ['repeats the credential', { status: 422, body: HOOK_CREDENTIALS.github }, /refuses the webhook/, false],
-  ])('are not created by a provider whose response %s', async (_what, response, message, retryable) => {
-    providers.beforeResponse = (request) => (request.includes('github') ? response : undefined);
-    const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
-    const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
-    expect(attempt?.error).toMatchObject({ retryable, message: expect.stringMatching(message) });
-    expect(JSON.stringify(attempt)).not.toContain(HOOK_CREDENTIALS.github);
-    providers.beforeResponse = () => undefined;
-    await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
-  });
+  ])(
+    'are not created by a provider whose response %s',
+    async (_description, response, message, retryable) => {
+      providers.beforeResponse = (request) => (request.includes('github') ? response : undefined);
+      const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
+      const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
+      expect(attempt?.error).toMatchObject({ retryable, message: expect.stringMatching(message) });
+      expect(JSON.stringify(attempt)).not.toContain(HOOK_CREDENTIALS.github);
+      providers.beforeResponse = () => undefined;
+      await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+      await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
+    },
+  );
 
   it('need a credential of their own workspace', async () => {
     const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
     await api.hookDb
       .updateTable('credentials' as never)
       .set({ workspace_id: otherWorkspaceId } as never)
-      .where('id' as never, '=', api.credentials['githubWeak'] as never)
+      .where('id' as never, '=', api.credentials['githubReadOnly'] as never)
       .execute();
     const id = await api.deployWebhookWorkflow(GITHUB.type, {
       ...GITHUB.fields,
-      triggerCredentials: 'githubWeak',
+      triggerCredentials: 'githubReadOnly',
     });
     const unknownId = await api.deployWebhookWorkflow(GITHUB.type, {
       ...GITHUB.fields,
@@ -373,8 +376,10 @@ describe('a webhook at a provider', () => {
   it('is renewed before it expires', async () => {
     const calls: { call: string; hookId: string | undefined }[] = [];
     let isRefused = false;
-    const base = triggerTypes.find(({ type }) => type === 'github_v2') as (typeof triggerTypes)[number];
-    if (base.kind !== 'webhook') throw new Error('The trigger is not a webhook.');
+    const githubTrigger = triggerTypes.find(
+      ({ type }) => type === 'github_v2',
+    ) as (typeof triggerTypes)[number];
+    if (githubTrigger.kind !== 'webhook') throw new Error('The trigger is not a webhook.');
     /** Returns an operation that records its calls under this name. */
     const createOperation =
       (call: string) =>
@@ -393,7 +398,10 @@ describe('a webhook at a provider', () => {
     };
     const providers = await startHookProviders();
     const api = await openHookApi('sqlite', providers, {
-      triggers: [...triggerTypes.filter(({ type }) => type !== 'github_v2'), { ...base, hook } as never],
+      triggers: [
+        ...triggerTypes.filter(({ type }) => type !== 'github_v2'),
+        { ...githubTrigger, hook } as never,
+      ],
     });
     const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');

@@ -12,7 +12,7 @@ import { createDataFolder } from '../../support/data-folder.ts';
 import { startHookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { sampledSteps, sampledTests } from '../../support/scale.ts';
-import { expectOneHookWhenKilled } from './killed-steps.ts';
+import { expectOneHookWhenKilled } from './kill-steps.ts';
 import { HOOK_TYPES, openHookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
@@ -138,8 +138,8 @@ describe.each(Object.entries(HOOK_TYPES))('webhooks at %s', (name, { type, field
         await api.waitForStatus(failedId, 'failed');
         return failedId;
       });
-      const initialRow = { present: '[]', key_id: null, sealed: null, state: 'preparing' } as const;
-      const isDead = await runUntilCrash(id, step, initialRow);
+      const initialColumns = { present: '[]', key_id: null, sealed: null, state: 'preparing' } as const;
+      const isDead = await runUntilCrash(id, step, initialColumns);
       api.advance(LEASE_MS + 1);
       await api.waitForStatus(id, 'active');
       const hooks = (await api.hooksOf(id)) as [SimulatedHook];

@@ -54,7 +54,7 @@ describe.each(storesToTest('processes of hooks'))(
     });
     afterAll(() => providers.close());
 
-    it('are handled by one process at a time; if it stops before the provider has answered, another continues', async () => {
+    it('are handled by one process at a time; if it stops before the provider has responded, another continues', async () => {
       const pendingResponse = Promise.withResolvers<undefined>();
       const countRequests = (method: string): number =>
         providers.requests.filter((request) => request.startsWith(`${method} github`)).length;
@@ -70,7 +70,7 @@ describe.each(storesToTest('processes of hooks'))(
         .where('workflow_id', '=', id)
         .execute();
       const otherProcesses = [startOtherProcess(api, providers), startOtherProcess(api, providers)];
-      for (const { reconciler } of otherProcesses) reconciler.wake();
+      for (const { reconciler } of otherProcesses) reconciler.checkNow();
       await expect.poll(() => countRequests('POST')).toBe(requestCounts.POST + 1);
       for (const { close } of otherProcesses) await close();
       expect({ GET: countRequests('GET'), POST: countRequests('POST') }).toEqual({

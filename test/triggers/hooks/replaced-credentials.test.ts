@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOOK_CREDENTIALS, startHookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { storesToTest } from '../../support/postgres.ts';
-import { byScale } from '../../support/scale.ts';
+import { pickByScale } from '../../support/scale.ts';
 import { HOOK_TYPES, openHookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const RETRY_MS = 5000;
 const POLL_MS = 5000;
-const { github: VALID_KEY, githubWeak: WEAK_KEY } = HOOK_CREDENTIALS;
+const { github: VALID_KEY, githubReadOnly: READ_ONLY_KEY } = HOOK_CREDENTIALS;
 const { type, fields } = HOOK_TYPES.github;
 
 describe.each(storesToTest('repaired credentials of hooks'))(
@@ -48,7 +48,7 @@ describe.each(storesToTest('repaired credentials of hooks'))(
       `/api/v2/credentials/${credentialId}?workspaceId=${api.workspaceId}`;
 
     it('is created soon after its credential was replaced in another process', async () => {
-      const credentialId = await storeKey('replaced', WEAK_KEY);
+      const credentialId = await storeKey('replaced', READ_ONLY_KEY);
       const ids = [await deployRefusedHook(credentialId), await deployRefusedHook(credentialId)];
       await storeKey('replaced', VALID_KEY);
       api.advance(RETRY_MS);
@@ -56,7 +56,7 @@ describe.each(storesToTest('repaired credentials of hooks'))(
     });
 
     it('is created soon after a request has replaced the key of its credential, but not after a rename', async () => {
-      const credentialId = await storeKey('renamed', WEAK_KEY);
+      const credentialId = await storeKey('renamed', READ_ONLY_KEY);
       const id = await deployRefusedHook(credentialId);
       await api.call('PATCH', pathOf(credentialId), { body: { displayName: 'another name' } });
       expect(await delayOf(id)).toBe(DAY_MS);
@@ -85,11 +85,11 @@ describe.each(storesToTest('repaired credentials of hooks'))(
     });
 
     it('is retried with exponential backoff while its key is replaced by other wrong keys', async () => {
-      const credentialId = await storeKey('guessed', WEAK_KEY);
+      const credentialId = await storeKey('guessed', READ_ONLY_KEY);
       const id = await deployRefusedHook(credentialId);
-      const requestsBefore = providers.requests.length;
-      for (let attempt = 1; attempt <= byScale(4, 11); attempt += 1) {
-        for (let guess = 0; guess < 3; guess += 1) await storeKey('guessed', `${WEAK_KEY}${guess}`);
+      const initialRequestCount = providers.requests.length;
+      for (let attempt = 1; attempt <= pickByScale(4, 11); attempt += 1) {
+        for (let guess = 0; guess < 3; guess += 1) await storeKey('guessed', `${READ_ONLY_KEY}${guess}`);
         const delayMs = Math.min(RETRY_MS * 2 ** (attempt - 1), 3_600_000);
         // Each change after the first one brings the attempt forward by a millisecond.
         const remainingMs = await delayOf(id);
@@ -102,14 +102,14 @@ describe.each(storesToTest('repaired credentials of hooks'))(
         await expect.poll(() => attemptCountOf(id)).toBe(attempt + 1);
         expect(await delayOf(id)).toBe(DAY_MS);
       }
-      expect(providers.requests.length - requestsBefore).toBeLessThan(25);
+      expect(providers.requests.length - initialRequestCount).toBeLessThan(25);
       await storeKey('guessed', VALID_KEY);
       await api.redeploy(id, type, { ...fields, triggerCredentials: credentialId });
       await api.waitForStatus(id, 'active');
     });
 
     it('is retried soon if its credential is replaced during a request with the former credential', async () => {
-      const credentialId = await storeKey('late', WEAK_KEY);
+      const credentialId = await storeKey('late', READ_ONLY_KEY);
       const requestSent = Promise.withResolvers<void>();
       const response = Promise.withResolvers<undefined>();
       providers.beforeResponse = () => {
@@ -129,18 +129,18 @@ describe.each(storesToTest('repaired credentials of hooks'))(
     });
 
     it('is not retried when a credential of another workspace, or another credential of its workspace, changes', async () => {
-      const credentialId = await storeKey('kept', WEAK_KEY);
+      const credentialId = await storeKey('kept', READ_ONLY_KEY);
       const id = await deployRefusedHook(credentialId);
       await storeKey('other', VALID_KEY);
       const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
-      const foreignCredentialId = await storeKey('kept', WEAK_KEY, otherWorkspaceId);
+      const foreignCredentialId = await storeKey('kept', READ_ONLY_KEY, otherWorkspaceId);
       await api.hookDb
         .updateTable('credentials' as never)
         .set({ id: credentialId } as never)
         .where('id' as never, '=', foreignCredentialId as never)
         .where('workspace_id' as never, '=', otherWorkspaceId as never)
         .execute();
-      await storeKey('other', WEAK_KEY);
+      await storeKey('other', READ_ONLY_KEY);
       expect(await delayOf(id)).toBe(DAY_MS);
     });
   },

@@ -1,11 +1,11 @@
-import { keysInText, rotateStoredSecrets, Sealer } from '@heddle/service';
+import { parseKeys, resealStoredSecrets, Sealer } from '@heddle/service';
 import { storeCredential } from '@heddle/service/credentials';
 import { describe, expect, it } from 'vitest';
 import { findHookSecret } from '../../../packages/service/src/triggers/hooks/secret.ts';
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import { HOOK_CREDENTIALS, startHookProviders } from '../../support/hook-providers.ts';
 import type { SimulatedHook } from '../../support/hook-providers.ts';
-import { JSON_TYPE, PROVIDERS, SECRETS } from '../webhook-setup.ts';
+import { JSON_HEADERS, PROVIDERS, SECRETS } from '../webhook-setup.ts';
 import { HOOK_TYPES, openHookApi, sealer } from './setup.ts';
 
 describe('a stored credential', () => {
@@ -44,9 +44,9 @@ describe('a stored credential', () => {
     expect(foreignResponse.body).toEqual(unknownResponse.body);
     // A block can have both a credential and a secret in one of its fields.
     const fields = { secretCredential: 'github', token: '{{TOKEN}}' };
-    const bothId = await api.deployWebhookWorkflow('generic_webhook', fields);
-    expect(await send(bothId, HOOK_CREDENTIALS.github)).toMatchObject({ status: 200 });
-    expect(await send(bothId, SECRETS['TOKEN'] ?? '')).toMatchObject({ status: 200 });
+    const credentialAndSecretId = await api.deployWebhookWorkflow('generic_webhook', fields);
+    expect(await send(credentialAndSecretId, HOOK_CREDENTIALS.github)).toMatchObject({ status: 200 });
+    expect(await send(credentialAndSecretId, SECRETS['TOKEN'] ?? '')).toMatchObject({ status: 200 });
     const { body } = await api.call('GET', `/api/v2/triggers?workspaceId=${api.workspaceId}`);
     for (const secret of Object.values(HOOK_CREDENTIALS)) expect(JSON.stringify(body)).not.toContain(secret);
     await providers.close();
@@ -62,7 +62,7 @@ describe('a stored credential', () => {
     });
     const id = await api.deployWebhookWorkflow('generic_webhook', { secretCredential: credential.id });
     for (const line of key.split('\n')) {
-      const headers = { ...JSON_TYPE, Authorization: `Bearer ${line.trim()}` };
+      const headers = { ...JSON_HEADERS, Authorization: `Bearer ${line.trim()}` };
       expect(await api.send(await api.pathOf(id), { headers, body: '{}' })).toMatchObject({ status: 401 });
     }
     await providers.close();
@@ -78,13 +78,13 @@ describe('a webhook at a provider', () => {
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
     const keys = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64'));
     const [oldKey, newKey] = keys as [string, string];
-    const rotatingSealer = new Sealer(keysInText(`${newKey},${oldKey}`));
-    const rotate = () => rotateStoredSecrets(api.store.database, rotatingSealer, undefined);
-    expect((await rotate()).resealed).toBeGreaterThan(0);
+    const sealerWithBothKeys = new Sealer(parseKeys(`${newKey},${oldKey}`));
+    const reseal = () => resealStoredSecrets(api.store.database, sealerWithBothKeys, undefined);
+    expect((await reseal()).resealed).toBeGreaterThan(0);
     const row = (await api.hookRowOf(id)) as ProviderHookRow;
-    expect(await findHookSecret(api.hookDb, new Sealer(keysInText(newKey)), row)).toBe(secret);
+    expect(await findHookSecret(api.hookDb, new Sealer(parseKeys(newKey)), row)).toBe(secret);
     await expect(findHookSecret(api.hookDb, sealer, row)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
-    expect(await rotate()).toMatchObject({ resealed: 0 });
+    expect(await reseal()).toMatchObject({ resealed: 0 });
     await providers.close();
   });
 });

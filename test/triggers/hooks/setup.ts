@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@heddle/core';
-import { keysInText, Sealer } from '@heddle/service';
+import { parseKeys, Sealer } from '@heddle/service';
 import { storeCredential, storedCredentials } from '@heddle/service/credentials';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
@@ -10,12 +10,12 @@ import type { TestApiOptions } from '../../support/api.ts';
 import { draftOf } from '../../support/draft.ts';
 import { HOOK_CREDENTIALS } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
-import { PROVIDERS, openWebhookApi, webhookWorkflow } from '../webhook-setup.ts';
+import { PROVIDERS, openWebhookApi, createWebhookWorkflow } from '../webhook-setup.ts';
 import type { WebhookApi, WebhookResponse } from '../webhook-setup.ts';
-import { manualInterval } from '../manual-interval.ts';
+import { createManualInterval } from '../manual-interval.ts';
 
 export const ORIGIN = 'https://flows.heddle.test';
-export const sealer = new Sealer(keysInText(Buffer.alloc(32, 7).toString('base64')));
+export const sealer = new Sealer(parseKeys(Buffer.alloc(32, 7).toString('base64')));
 
 /** The state of a deployment. */
 export interface Deployment {
@@ -35,26 +35,26 @@ export interface Deployment {
 export interface HookType {
   type: string;
   fields: JsonObject;
-  owner: string;
+  resource: string;
 }
 
 export const HOOK_TYPES: { readonly [name in SimulatedHook['provider']]: HookType } = {
   github: {
     type: 'github_v2',
     fields: { triggerCredentials: 'github', owner: 'ada', repo: 'loom', selectedTriggerId: 'github_push' },
-    owner: 'ada/loom',
+    resource: 'ada/loom',
   },
   linear: {
     type: 'linear_v2',
     fields: { triggerCredentials: 'linear', teamId: 'team-1', selectedTriggerId: 'linear_issue_created_v2' },
-    owner: 'team-1',
+    resource: 'team-1',
   },
   stripe: {
     type: 'stripe',
     fields: { triggerCredentials: 'stripe', eventTypes: 'invoice.paid,invoice.voided' },
-    owner: HOOK_CREDENTIALS.stripe,
+    resource: HOOK_CREDENTIALS.stripe,
   },
-  telegram: { type: 'telegram', fields: { triggerCredentials: 'telegram' }, owner: '4711' },
+  telegram: { type: 'telegram', fields: { triggerCredentials: 'telegram' }, resource: '4711' },
 };
 
 export interface HookApi extends WebhookApi {
@@ -99,7 +99,7 @@ export async function openHookApi(
   options: TestApiOptions = {},
 ): Promise<HookApi> {
   // A tick is skipped while earlier work is still running, so the functions below tick again at each call.
-  const { repeat, tick } = manualInterval();
+  const { repeat, tick } = createManualInterval();
   const store = options.store ?? (await openStore(kind));
   const tenantCredentials = storedCredentials(store.database, sealer);
   const egress = { allowPrivate: true, ports: 'any' as const };
@@ -138,9 +138,9 @@ export async function openHookApi(
     ...api,
     ...{ providers, hookDb, credentials, readDeployment, repeat },
     deployWebhookWorkflow: (type, fields, lastBlock = {}) =>
-      api.deploy(webhookWorkflow(replaceCredentialNames(fields), { type, lastBlock })),
+      api.deploy(createWebhookWorkflow(replaceCredentialNames(fields), { type, lastBlock })),
     async redeploy(id, type, fields) {
-      const draft = draftOf(webhookWorkflow(replaceCredentialNames(fields), { type }));
+      const draft = draftOf(createWebhookWorkflow(replaceCredentialNames(fields), { type }));
       const { block_id: blockId } = await api.db
         .selectFrom('webhook_paths')
         .select('block_id')
@@ -148,8 +148,8 @@ export async function openHookApi(
         .executeTakeFirstOrThrow();
       const [draftBlockId = ''] = Object.keys(draft['blocks'] as JsonObject);
       // The block keeps its id.
-      const text = JSON.stringify(draft).replaceAll(draftBlockId, blockId);
-      const putResponse = await api.call('PUT', `/api/v2/workflows/${id}/state`, { rawBody: text });
+      const draftJson = JSON.stringify(draft).replaceAll(draftBlockId, blockId);
+      const putResponse = await api.call('PUT', `/api/v2/workflows/${id}/state`, { rawBody: draftJson });
       if (putResponse.status !== 200) throw new Error(JSON.stringify(putResponse.body));
       const response = await api.call<Deployment>('POST', `/api/v2/workflows/${id}/deploy`);
       if (response.status !== 200) throw new Error(JSON.stringify(response.body));

@@ -17,12 +17,12 @@ const REQUEST_TIMEOUT_MS = 1500;
 const { type, fields } = HOOK_TYPES.github;
 
 const BEHAVIOURS = [
-  ['never answers', 'silent'],
+  ['never responds', 'silent'],
   ['sends a byte now and then', 'slow'],
   ['sends an endless body', 'fast'],
 ] as const;
 
-describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) => {
+describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_description, unfinished) => {
   let providers: HookProviders;
   let api: HookApi;
   let requestCount = 0;
@@ -39,12 +39,12 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   /**
    * Makes GitHub not finish its responses to requests of this method. `isExecuted`: GitHub still executes the requests.
    */
-  const leaveUnfinished = (method: string, isExecuted = false): void => {
+  const leaveResponsesUnfinished = (method: string, isExecuted = false): void => {
     requestCount = 0;
     providers.beforeResponse = (request) => {
       if (!request.startsWith(`${method} github`)) return undefined;
       requestCount += 1;
-      return { unfinished, ...(isExecuted && { isExecuted }) };
+      return { unfinished, ...(isExecuted && { executesRequest: isExecuted }) };
     };
   };
   const respondAgain = (): void => void (providers.beforeResponse = () => undefined);
@@ -54,7 +54,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     (await api.hookRowOf(id))?.attempts;
 
   it('are created once by a later attempt, even if the provider has created them without responding', async () => {
-    leaveUnfinished('POST');
+    leaveResponsesUnfinished('POST');
     const id = await api.deployWebhookWorkflow(type, fields);
     const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt).toMatchObject({
@@ -64,7 +64,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     expect(await delayOf(id)).toBe(RETRY_MS);
     api.advance(RETRY_MS - 1);
     expect(requestCount).toBe(1);
-    leaveUnfinished('POST', true);
+    leaveResponsesUnfinished('POST', true);
     api.advance(1);
     await expect.poll(() => readFailureCount(id)).toBe(2);
     expect(await delayOf(id)).toBe(2 * RETRY_MS);
@@ -79,7 +79,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   it('stay active while checks fail', async () => {
     const id = await api.deployWebhookWorkflow(type, fields);
     await api.waitForStatus(id, 'active');
-    leaveUnfinished('PATCH');
+    leaveResponsesUnfinished('PATCH');
     api.advance(DAY_MS);
     await expect.poll(() => readFailureCount(id)).toBe(1);
     expect(await delayOf(id)).toBe(RETRY_MS);
@@ -99,7 +99,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     const id = await api.deployWebhookWorkflow(type, fields);
     await api.waitForStatus(id, 'active');
     const [hook] = await api.hooksOf(id);
-    leaveUnfinished('DELETE');
+    leaveResponsesUnfinished('DELETE');
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     await expect.poll(() => readFailureCount(id)).toBe(1);
     expect(await api.hookRowOf(id)).toMatchObject({ state: 'removing', lease_id: null });
@@ -113,7 +113,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
 });
 
 /** Adds a copy of the webhook of a workflow to each of these workspaces. */
-async function addCopies(api: HookApi, id: string, workspaceIds: readonly string[]): Promise<void> {
+async function addWebhookCopies(api: HookApi, id: string, workspaceIds: readonly string[]): Promise<void> {
   const row = (await api.hookRowOf(id)) as ProviderHookRow;
   const { github: key } = HOOK_CREDENTIALS;
   for (const [index, workspaceId] of workspaceIds.entries()) {
@@ -128,9 +128,9 @@ async function addCopies(api: HookApi, id: string, workspaceIds: readonly string
   }
 }
 
-describe('while a provider never answers', () => {
-  /** Starts an API with a webhook whose provider never answers. */
-  async function startSilentApi() {
+describe('while a provider never responds', () => {
+  /** Starts an API with a webhook whose provider never responds. */
+  async function startApiWithSilentProvider() {
     const providers = await startHookProviders();
     const api = await openHookApi('sqlite', providers);
     providers.beforeResponse = (request) =>
@@ -147,11 +147,11 @@ describe('while a provider never answers', () => {
   }
 
   it('its webhooks of many workspaces do not delay webhooks at another provider', async () => {
-    const { providers, api, silentId, countRequests, readMaxAttempts } = await startSilentApi();
-    const otherWorkspaces = Array.from({ length: 10 }, (_, index) =>
+    const { providers, api, silentId, countRequests, readMaxAttempts } = await startApiWithSilentProvider();
+    const otherWorkspaceIdPromises = Array.from({ length: 10 }, (_, index) =>
       api.store.workspaces.createWorkspace(`Others ${index}`, api.userId),
     );
-    await addCopies(api, silentId, await Promise.all(otherWorkspaces));
+    await addWebhookCopies(api, silentId, await Promise.all(otherWorkspaceIdPromises));
     const id = await api.deployWebhookWorkflow(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
     await api.waitForStatus(id, 'active');
     expect(countRequests()).toBe(4);
@@ -161,10 +161,10 @@ describe('while a provider never answers', () => {
   });
 
   it('its many webhooks of one workspace delay neither another workspace nor webhooks at another provider', async () => {
-    const { providers, api, silentId, countRequests, readMaxAttempts } = await startSilentApi();
+    const { providers, api, silentId, countRequests, readMaxAttempts } = await startApiWithSilentProvider();
     const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
     const ownWorkspaceIds = Array.from({ length: 10 }, () => api.workspaceId);
-    await addCopies(api, silentId, [...ownWorkspaceIds, otherWorkspaceId]);
+    await addWebhookCopies(api, silentId, [...ownWorkspaceIds, otherWorkspaceId]);
     const id = await api.deployWebhookWorkflow(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
     await api.waitForStatus(id, 'active');
     await expect.poll(countRequests).toBe(3);

@@ -46,7 +46,7 @@ export async function reserveUsage(
   run: RunRequest,
 ): Promise<Release | undefined> {
   const decision = await usage?.reserve(run);
-  if (decision && 'refused' in decision) throw usageRefused(decision.refused);
+  if (decision && 'refusal' in decision) throw usageRefused(decision.refusal);
   return decision?.release && once(decision.release);
 }
 

@@ -3,7 +3,7 @@ import {
   anonymousPrincipal,
   requireAccess,
   requireOrganizationAccess,
-  requirePrincipal,
+  requirePrincipalAllowed,
   requireWorkspaceKeyAllowed,
 } from '../auth/authorize.ts';
 import { capacitySubjectOf } from '../auth/principal.ts';
@@ -57,9 +57,9 @@ export async function admit(
   { principal: caller, workflowId, read, isHead = false, ...request }: UnreadCall,
 ): Promise<Reply> {
   const { operation } = servedOperation;
-  if (caller) requirePrincipal(caller, operation);
+  if (caller) requirePrincipalAllowed(caller, operation);
   // Only validates the call chain. The handler reads it again.
-  if (operation.executes) callChainOf(request.headers);
+  if (operation.executesWorkflow) callChainOf(request.headers);
   const principal = caller ?? (await anonymousPrincipal(context, workflowId));
   const input = await read(principal.anonymous ? context.publicInputLimits : AUTHENTICATED_LIMITS);
   const call = { ...request, isHead, principal, ...input };
@@ -91,8 +91,8 @@ async function takeSlots(
   const caller = capacitySubjectOf(principal);
   const releaseCall = await acquireCallSlot(context, operation.id, caller);
   if (releaseCall) releases.push(releaseCall);
-  if (!operation.executes) return undefined;
-  const slot = context.capacity.acquire(caller);
+  if (!operation.executesWorkflow) return undefined;
+  const slot = context.capacityLimiter.acquire(caller);
   releases.push(() => slot.release());
   return slot;
 }
@@ -131,7 +131,7 @@ function createRecorder(
   }
   return {
     recordAudit: async (recordedAction, transaction) => audit.record(eventOf(recordedAction), transaction),
-    async runAudited(recordedAction, runAction, hasHappened = () => true) {
+    async runAudited(recordedAction, runAction, hasTakenEffect = () => true) {
       const event = eventOf(recordedAction);
       const preparedEvent = await audit.prepare?.(event);
       const result = await runAction().catch(async (error: unknown) => {
@@ -140,7 +140,7 @@ function createRecorder(
         if ((refusalOf(error)?.status ?? 500) < 500) await preparedEvent?.abort();
         throw error;
       });
-      if (!hasHappened(result)) await preparedEvent?.abort();
+      if (!hasTakenEffect(result)) await preparedEvent?.abort();
       else if (preparedEvent) await preparedEvent.confirm();
       else await audit.record(event);
       return result;

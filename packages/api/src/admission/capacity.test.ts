@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { createTestApi } from '../../../../test/support/api.ts';
 import {
-  APPROVAL,
+  APPROVAL_WORKFLOW,
   GREETING_WORKFLOW,
   LONG_WORKFLOW,
   waitForStatus,
 } from '../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../test/support/api-workflows.ts';
-import { capacityLimits, createCapacity } from './capacity.ts';
+import { capacityLimits, createCapacityLimiter } from './capacity.ts';
 import { memoryLimiter } from './limiter.ts';
 import { memoryConcurrency } from './usage.ts';
 import type { RunRequest } from './usage.ts';
@@ -39,9 +39,9 @@ describe('executions in flight', () => {
 
 describe('shares of the capacity', () => {
   it('leave room for others: a caller has half, a workspace three quarters', () => {
-    const capacity = createCapacity(capacityLimits(8));
+    const capacityLimiter = createCapacityLimiter(capacityLimits(8));
     const acquire = (caller: string, workspace: string) => {
-      const slot = capacity.acquire(caller);
+      const slot = capacityLimiter.acquire(caller);
       try {
         slot.countForWorkspace(workspace);
         return slot;
@@ -55,11 +55,11 @@ describe('shares of the capacity', () => {
     expect(() => acquire('ada', 'mills')).toThrow(expect.objectContaining(refusal));
     for (let n = 0; n < 2; n += 1) acquire('bob', 'looms');
     expect(() => acquire('eve', 'looms')).toThrow(expect.objectContaining(refusal));
-    expect(capacity.inFlight).toBe(6);
+    expect(capacityLimiter.inFlight).toBe(6);
     for (let n = 0; n < 2; n += 1) acquire('eve', 'mills');
     expect(() => acquire('joe', 'mills')).toThrow('Server is at capacity');
     for (let n = 0; n < 2; n += 1) slots[0]?.release();
-    expect(capacity.inFlight).toBe(7);
+    expect(capacityLimiter.inFlight).toBe(7);
     acquire('ada', 'mills');
   });
 
@@ -135,7 +135,7 @@ describe('runs in flight', () => {
   it('are limited per workspace; a run releases its slot when it ends or waits for a person', async () => {
     const api = await createTestApi({ concurrency: memoryConcurrency(1) });
     const [longId, shortId, approvalId] = await Promise.all(
-      [LONG_WORKFLOW, GREETING_WORKFLOW, APPROVAL].map((definition) => api.deploy(definition)),
+      [LONG_WORKFLOW, GREETING_WORKFLOW, APPROVAL_WORKFLOW].map((definition) => api.deploy(definition)),
     );
     const run = (id: string | undefined, body: object = {}) =>
       api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body });
@@ -203,12 +203,12 @@ describe('limits of an operation', () => {
 
   it('apply to the size of the request body, with or without a declared length', async () => {
     const api = await createTestApi({ bodyBytes: { createWorkflowV2: 200, undeployWorkflow: 2 } });
-    const body = (name: string) => JSON.stringify({ workspaceId: api.workspaceId, name });
+    const createBody = (name: string) => JSON.stringify({ workspaceId: api.workspaceId, name });
     const create = (raw: string, headers = {}) =>
       api.call('POST', '/api/v2/workflows', { rawBody: raw, headers });
-    expect((await create(body('short'))).status).toBe(201);
+    expect((await create(createBody('short'))).status).toBe(201);
     for (const headers of [{}, { 'Content-Length': '300' }])
-      expect(await create(body('x'.repeat(200)), headers)).toMatchObject({
+      expect(await create(createBody('x'.repeat(200)), headers)).toMatchObject({
         status: 413,
         body: { error: { code: 'PAYLOAD_TOO_LARGE' } },
       });
@@ -234,7 +234,7 @@ describe('usage', () => {
       },
     };
     const api = await createTestApi({ usage });
-    const id = await api.deploy(APPROVAL);
+    const id = await api.deploy(APPROVAL_WORKFLOW);
     const { data } = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const { runId } = data;
     await expect.poll(() => calls).toEqual([`sync ${runId}`, `settled ${runId}`]);
@@ -248,12 +248,12 @@ describe('usage', () => {
   it('at its limit prevents a resume, and the pause point stays open', async () => {
     const refusals: object[] = [];
     const api = await createTestApi({ usage: { reserve: () => refusals.pop() ?? {} } });
-    const id = await api.deploy(APPROVAL);
+    const id = await api.deploy(APPROVAL_WORKFLOW);
     const { data } = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
     const { paused } = await waitForStatus(api, runPath, 'paused');
     const body = { contextId: paused?.contextId, input: { ok: true } };
-    refusals.push({ refused: 'limit' });
+    refusals.push({ refusal: 'limit' });
     expect(await api.call('POST', `${runPath}/resume`, { body })).toMatchObject({
       status: 402,
       body: { error: { code: 'USAGE_LIMIT_EXCEEDED', message: 'Usage limit reached' } },

@@ -18,8 +18,8 @@ export interface CapacitySlot {
   release(): void;
 }
 
-/** Counts the executions in flight in this process. */
-export interface Capacity {
+/** Limits the executions in flight in this process. */
+export interface CapacityLimiter {
   /** Returns a slot. Throws 429 when no slot is free for the caller. */
   acquire(caller: string): CapacitySlot;
   readonly inFlight: number;
@@ -41,7 +41,7 @@ export function capacityLimits(limits: number | Partial<CapacityLimits> = {}): C
   };
 }
 
-export function createCapacity({ total, perCaller, perWorkspace }: CapacityLimits): Capacity {
+export function createCapacityLimiter({ total, perCaller, perWorkspace }: CapacityLimits): CapacityLimiter {
   let inFlight = 0;
   const callers = createCounter();
   const workspaces = createCounter();

@@ -30,9 +30,9 @@ export function requireValueLimit(value: unknown, { values }: Pick<InputLimits, 
   while (pending.length > 0) {
     const next = pending.pop();
     if (typeof next !== 'object' || next === null) continue;
-    const parts = Object.values(next);
-    count += parts.length;
+    const nestedValues = Object.values(next);
+    count += nestedValues.length;
     if (count > values) throw payloadTooLarge(`Request body has more than ${values} values`);
-    for (const part of parts) pending.push(part);
+    for (const nestedValue of nestedValues) pending.push(nestedValue);
   }
 }

@@ -77,9 +77,9 @@ export function memoryLimiter(bucketsByKind: Buckets, now: () => number = Date.n
         storedBuckets.set(key, { tokens: tokensLeft, atMs });
         return { allowed: tokens >= 1, tokensLeft, atMs };
       });
-      for (const oldest of storedBuckets.keys()) {
+      for (const oldestKey of storedBuckets.keys()) {
         if (storedBuckets.size <= MAX_BUCKETS) break;
-        storedBuckets.delete(oldest);
+        storedBuckets.delete(oldestKey);
       }
       return tightestState(bucket, checks);
     },

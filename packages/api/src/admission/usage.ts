@@ -42,7 +42,7 @@ export interface UsageSummary {
   plan: string | null;
 }
 
-export type UsageDecision = { refused: UsageRefusal } | { release?: Release };
+export type UsageDecision = { refusal: UsageRefusal } | { release?: Release };
 
 /** Limits runs and calls in flight over all processes. The host provides it; without it there is no limit. */
 export interface Concurrency {

@@ -13,8 +13,8 @@ import { USER_PRINCIPALS } from './principal.ts';
 const api = await createTestApi();
 const { call, store, workspaceId } = api;
 
-const ASK = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
-const workflowId = await api.deploy(ASK);
+const ASK_WORKFLOW = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
+const workflowId = await api.deploy(ASK_WORKFLOW);
 const startedRun = await call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
   body: {},
 });
@@ -94,13 +94,13 @@ describe('personal keys', () => {
     const separateApi = await createTestApi();
     const listPath = `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`;
     const { key } = await separateApi.store.keys.create({ workspaceId: separateApi.workspaceId }, 'shared');
-    await separateApi.store.workspaces.setPersonalKeys(separateApi.workspaceId, false);
+    await separateApi.store.workspaces.setPersonalKeysAllowed(separateApi.workspaceId, false);
     expect(await separateApi.call('GET', listPath)).toMatchObject({
       status: 403,
       body: { error: { details: { code: 'PERSONAL_API_KEYS_DISABLED' } } },
     });
     expect(await separateApi.call('GET', listPath, { key })).toMatchObject({ status: 200 });
-    await separateApi.store.workspaces.setPersonalKeys(separateApi.workspaceId, true);
+    await separateApi.store.workspaces.setPersonalKeysAllowed(separateApi.workspaceId, true);
     expect(await separateApi.call('GET', listPath)).toMatchObject({ status: 200 });
   });
 
@@ -185,10 +185,10 @@ const { call: callAsPrincipal } = await createTestApi({
 describe.each(SERVED_OPERATIONS.map((operation) => [operation.id, operation] as const))(
   'the operation %s',
   (_id, operation) => {
-    const base = { credentialId: 'c', userId: api.userId, workspaceId, expiresAt: null } as const;
+    const basePrincipal = { credentialId: 'c', userId: api.userId, workspaceId, expiresAt: null } as const;
     const scopes = ['api:write'] as const;
     /** Returns the refusal of an access check. Ignores the outcome of the operation itself. */
-    const refusalFor = async (caller: object): Promise<string | undefined> => {
+    const fetchRefusal = async (caller: object): Promise<string | undefined> => {
       principal = caller;
       const { method, path, body } = requestOf(operation, subject);
       const response = await callAsPrincipal(method, path, { key: 'any', body });
@@ -196,29 +196,37 @@ describe.each(SERVED_OPERATIONS.map((operation) => [operation.id, operation] as 
     };
 
     it('refuses an unknown kind of principal', async () => {
-      expect(await refusalFor({ ...base, kind: 'robot', scopes })).toBe('PRINCIPAL_KIND_NOT_PERMITTED');
+      expect(await fetchRefusal({ ...basePrincipal, kind: 'robot', scopes })).toBe(
+        'PRINCIPAL_KIND_NOT_PERMITTED',
+      );
     });
 
     it('accepts a session only if it allows sessions', async () => {
-      const refusal = await refusalFor({ ...base, kind: 'session', scopes });
+      const refusal = await fetchRefusal({ ...basePrincipal, kind: 'session', scopes });
       expect(refusal === 'PRINCIPAL_KIND_NOT_PERMITTED').toBe(!operation.principals.includes('session'));
     });
 
     it('accepts an anonymous caller only if it is public', async () => {
-      const anonymous = { ...base, kind: 'workspace', userId: null, anonymous: true, scopes };
-      const refusal = await refusalFor(anonymous);
+      const anonymousPrincipal = {
+        ...basePrincipal,
+        kind: 'workspace',
+        userId: null,
+        anonymous: true,
+        scopes,
+      };
+      const refusal = await fetchRefusal(anonymousPrincipal);
       expect(refusal === 'UNAUTHORIZED').toBe(!operation.principals.includes('anonymous'));
     });
 
     it('accepts a workspace key only if it allows workspace keys', async () => {
-      const refusal = await refusalFor({ ...base, kind: 'workspace', userId: null, scopes });
+      const refusal = await fetchRefusal({ ...basePrincipal, kind: 'workspace', userId: null, scopes });
       expect(refusal).toBe(
         operation.principals.includes('workspace') ? 'none' : 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED',
       );
     });
 
     it('refuses the scope api:read if it needs api:write', async () => {
-      const refusal = await refusalFor({ ...base, kind: 'oauth', scopes: ['api:read'] });
+      const refusal = await fetchRefusal({ ...basePrincipal, kind: 'oauth', scopes: ['api:read'] });
       expect(refusal === 'INSUFFICIENT_SCOPE').toBe(operation.scope === 'api:write');
     });
 
@@ -231,7 +239,7 @@ describe.each(SERVED_OPERATIONS.map((operation) => [operation.id, operation] as 
 
 it('an operation without a resource refuses a workspace key unless it allows workspace keys', async () => {
   const operation: AnyOperation = { ...meta().operations.getApiMeta, principals: USER_PRINCIPALS };
-  const callOf = (kind: 'workspace' | 'personal') => ({
+  const createCall = (kind: 'workspace' | 'personal') => ({
     principal: {
       ...{ kind, credentialId: 'c', userId: null, workspaceId, expiresAt: null },
       scopes: ['api:read'] as const,
@@ -243,10 +251,10 @@ it('an operation without a resource refuses a workspace key unless it allows wor
   // The operation does not use the context.
   const context = {} as AreaContext;
   const servedOperation = { operation, services: undefined };
-  await expect(admit(context, servedOperation, callOf('workspace'))).rejects.toMatchObject({
+  await expect(admit(context, servedOperation, createCall('workspace'))).rejects.toMatchObject({
     details: { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' },
   });
-  expect(await admit(context, servedOperation, callOf('personal'))).toMatchObject({
+  expect(await admit(context, servedOperation, createCall('personal'))).toMatchObject({
     data: { keyType: 'personal' },
   });
 });

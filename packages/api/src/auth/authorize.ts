@@ -20,7 +20,7 @@ function requireScope({ kind, scopes }: Principal, scope: Scope): void {
  * Throws 401 or 403 when the principal may not call the operation on any resource, because of its kind or scopes. A
  * workspace key is refused later: with 404 for a resource of another workspace.
  */
-export function requirePrincipal(
+export function requirePrincipalAllowed(
   principal: Principal,
   { principals, scope }: Pick<AnyOperation, 'principals' | 'scope'>,
 ): void {
@@ -54,7 +54,7 @@ const REASONS: { [code in ApiDetailCode]?: (requiredAccess: RequiredAccess) => s
   PERSONAL_API_KEYS_DISABLED: () => 'Personal API keys are disabled in this workspace',
   INSUFFICIENT_WORKSPACE_ROLE: ({ role }) => `This operation needs the role ${role} in the workspace`,
   PERMISSION_GROUP_CAPABILITY_BLOCKED: ({ capability }) =>
-    `The workspace withholds ${capability ?? 'this operation'} from you`,
+    `The workspace blocks ${capability ?? 'this operation'} for you`,
 };
 
 /**
@@ -118,7 +118,7 @@ export async function mayWrite(
 }
 
 /** Returns the workspaces of the caller, in which an id is looked up if the request names no workspace. */
-export async function workspacesOf(
+export async function workspaceIdsOf(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,
 ): Promise<readonly string[]> {

@@ -4,7 +4,7 @@ export type Scope = 'api:read' | 'api:write';
 /** The role of a member in a workspace. Each role includes the roles before it. */
 export type Role = 'read' | 'write' | 'admin';
 
-/** A part of the API that a host can withhold from users. */
+/** A part of the API that a host can block for users. */
 export type Capability =
   | 'deploy.api'
   | 'deploy.chat'

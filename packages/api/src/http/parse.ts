@@ -6,7 +6,7 @@ import { ApiError, badRequest, isApiError, payloadTooLarge } from '../errors.ts'
 import type { AnyOperation } from '../operation.ts';
 import { bodyKindOf } from './body.ts';
 import type { BodyKind } from './body.ts';
-import { unstorablePaths } from './unstorable.ts';
+import { unstorablePaths } from './unstorable-paths.ts';
 import type { RepeatFunction } from '../defaults.ts';
 
 /** Time limit for receiving a JSON body; for bytes and forms, for receiving the next chunk. */
@@ -73,12 +73,12 @@ export function validate<Schema extends z.ZodType>(
  */
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   const name = nameOf(issue.path ?? []);
-  const fault = name === '' ? undefined : faultOf(issue);
-  return fault && `${name} ${fault}`;
+  const problem = name === '' ? undefined : problemOf(issue);
+  return problem && `${name} ${problem}`;
 }
 
 /** Returns what follows the name of the field in the message; undefined keeps zod's message. */
-function faultOf(issue: z.core.$ZodRawIssue): string | undefined {
+function problemOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'too_big':
       return MAXIMUM_MESSAGES[issue.origin]?.(issue.maximum) ?? 'is too large';
@@ -115,7 +115,7 @@ function detailOf(issue: z.core.$ZodIssue): Json {
   const { code, message, path } = issue;
   return {
     code,
-    path: path.map((part) => (typeof part === 'symbol' ? String(part) : part)),
+    path: path.map((key) => (typeof key === 'symbol' ? String(key) : key)),
     message,
     ...('keys' in issue && { keys: issue.keys }),
   };
@@ -132,12 +132,12 @@ function readQuery(operation: AnyOperation, url: string): { [name: string]: unkn
   for (const [name, pairs] of Map.groupBy(searchParams, ([key]) => key)) {
     const values = pairs.map(([, value]) => value);
     if (values.some((value) => value === '')) throw badQuery(name, `${name} must not be empty`);
-    const isRepeatable = operation.repeatable?.includes(name) === true;
+    const isRepeatable = operation.repeatableQueryKeys?.includes(name) === true;
     if (values.length > 1 && !isRepeatable) throw badQuery(name, `${name} must be sent once`);
     const schema = Object.hasOwn(shape, name) ? shape[name] : undefined;
     entries.push([
       name,
-      isRepeatable ? values.flatMap((value) => value.split(',')) : typedValue(schema, values[0] ?? ''),
+      isRepeatable ? values.flatMap((value) => value.split(',')) : parseQueryValue(schema, values[0] ?? ''),
     ]);
   }
   return Object.fromEntries(entries);
@@ -148,7 +148,7 @@ function badQuery(name: string, message: string): ApiError {
 }
 
 /** Returns the number or boolean in the text if the schema expects one; else the text. */
-function typedValue(schema: z.core.$ZodType | undefined, text: string): unknown {
+function parseQueryValue(schema: z.core.$ZodType | undefined, text: string): unknown {
   const schemaType = schema && innermostSchema(schema)._zod.def.type;
   if (schemaType === 'number' && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
   if (schemaType === 'boolean') return BOOLEANS[text.trim().toLowerCase()] ?? text;
@@ -165,12 +165,12 @@ async function readBody(
   { schema, request, options }: { schema: z.ZodType; request: Request; options: ReceiveOptions },
 ): Promise<unknown> {
   const bodyKind = withLowestLimit(bodyKindOf(schema), options);
-  if (bodyKind.kind === 'bytes') return bytesOf(request, bodyKind, options);
+  if (bodyKind.kind === 'bytes') return createByteStream(request, bodyKind, options);
   if (bodyKind.kind === 'form')
-    return validate(schema, await formOf(request, bodyKind, options), 'Invalid request body');
+    return validate(schema, await readForm(request, bodyKind, options), 'Invalid request body');
   const text = await receiveText(request, { ...options, maxBytes: bodyKind.maxBytes });
   if (text === '' && operation.bodyOptional) return validate(schema, {}, 'Invalid request body');
-  return jsonOf(request, text, { schema, limits: options.limits });
+  return parseJsonBody(request, text, { schema, limits: options.limits });
 }
 
 /** Returns the JSON body of a request as the schema parses it. Throws 400, 408, 413, 415. */
@@ -179,14 +179,14 @@ export async function readJson<Schema extends z.ZodType>(
   schema: Schema,
   options: ReceiveOptions,
 ): Promise<z.output<Schema>> {
-  return jsonOf(request, await receiveText(request, options), { schema, limits: options.limits });
+  return parseJsonBody(request, await receiveText(request, options), { schema, limits: options.limits });
 }
 
 /**
  * Returns the body of a call without HTTP, as the operation's schema parses it. The limits of a request's body apply.
  * Throws 400, 413.
  */
-export function bodyOfCall(operation: AnyOperation, value: unknown, options: ReceiveOptions): unknown {
+export function validateCallBody(operation: AnyOperation, value: unknown, options: ReceiveOptions): unknown {
   const { body: schema } = operation;
   requireValueLimit(value, options.limits);
   const bodyKind = withLowestLimit(schema ? bodyKindOf(schema) : { kind: 'json' }, options);
@@ -220,7 +220,7 @@ function formSize(form: object): number {
   }, 0);
 }
 
-function jsonOf<Schema extends z.ZodType>(
+function parseJsonBody<Schema extends z.ZodType>(
   request: Request,
   text: string,
   { schema, limits }: { schema: Schema; limits: InputLimits },
@@ -282,7 +282,7 @@ const MAX_DEPTH = 2000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 /** Mask that clears the bit in which `{` differs from `[`, and `}` from `]`. */
-const WITHOUT_BRACE_BIT = ~0x20;
+const BRACE_BIT_MASK = ~0x20;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 
@@ -292,8 +292,8 @@ function isDeeperThan(json: string, maxDepth: number): boolean {
   for (let index = 0; index < json.length; index += 1) {
     const codeUnit = json.charCodeAt(index);
     if (codeUnit === QUOTE) index = endOfString(json, index);
-    else if ((codeUnit & WITHOUT_BRACE_BIT) === OPENING_BRACKET) depth += 1;
-    else if ((codeUnit & WITHOUT_BRACE_BIT) === CLOSING_BRACKET) depth -= 1;
+    else if ((codeUnit & BRACE_BIT_MASK) === OPENING_BRACKET) depth += 1;
+    else if ((codeUnit & BRACE_BIT_MASK) === CLOSING_BRACKET) depth -= 1;
     if (depth > maxDepth) return true;
   }
   return false;
@@ -357,7 +357,7 @@ type Kind<Name extends BodyKind['kind']> = Extract<BodyKind, { kind: Name }>;
 /**
  * Returns the bytes of a body, as a stream for the handler. Throws 415, and 413 for a declared size above the limit.
  */
-function bytesOf(
+function createByteStream(
   request: Request,
   { types, maxBytes }: Kind<'bytes'>,
   { repeat }: ReceiveOptions,
@@ -368,7 +368,7 @@ function bytesOf(
 }
 
 /** Returns the parts of a form by name. Throws 400, 408, 413, 415. */
-async function formOf(
+async function readForm(
   request: Request,
   { maxBytes }: Kind<'form'>,
   { repeat }: ReceiveOptions,
@@ -422,7 +422,7 @@ async function receiveText(
   request: Request,
   { maxBytes, repeat }: Pick<ReceiveOptions, 'maxBytes' | 'repeat'>,
 ): Promise<string> {
-  return withBodyTimeout(() => textOf(request, maxBytes), repeat);
+  return withBodyTimeout(() => readText(request, maxBytes), repeat);
 }
 
 /** Waits for `receive`, at most 30 seconds. Throws 408. */
@@ -441,7 +441,7 @@ export async function withBodyTimeout<T>(
   }
 }
 
-async function textOf(request: Request, maxBytes: number): Promise<string> {
+async function readText(request: Request, maxBytes: number): Promise<string> {
   const length = request.headers.get('content-length');
   if (length !== null) {
     if (Number(length) > maxBytes) throw payloadTooLarge();

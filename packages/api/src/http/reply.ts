@@ -8,12 +8,12 @@ const JSON_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+const REQUEST_ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /** Returns the request id: the caller's own if it is well-formed, else a new one. */
-export function requestIdOf(request: Request, newId: () => string): string {
+export function requestIdOf(request: Request, createId: () => string): string {
   const id = request.headers.get('x-request-id') ?? '';
-  return REQUEST_ID.test(id) ? id : newId();
+  return REQUEST_ID_PATTERN.test(id) ? id : createId();
 }
 
 /** Returns the response for a reply. */
@@ -27,7 +27,7 @@ export function respond(reply: Reply, headers: { [name: string]: string }): Resp
   }
   const body =
     'page' in reply ? { data: reply.page, nextCursor: reply.nextCursor } : { data: reply.data ?? null };
-  return json(reply.status ?? 200, body, { ...headers, ...reply.headers });
+  return jsonResponse(reply.status ?? 200, body, { ...headers, ...reply.headers });
 }
 
 /** Returns the error response. Reports an internal error without revealing it to the caller. */
@@ -43,9 +43,9 @@ export function respondError(
   const { status, code, message, details } = apiError;
   const detailsField = details !== undefined && details !== null && { details };
   const body = isLegacy ? { error: message, ...detailsField } : { error: { code, message, ...detailsField } };
-  return json(status, body, { ...headers, ...apiError.headers });
+  return jsonResponse(status, body, { ...headers, ...apiError.headers });
 }
 
-function json(status: number, body: unknown, headers: { [name: string]: string }): Response {
+function jsonResponse(status: number, body: unknown, headers: { [name: string]: string }): Response {
   return new Response(JSON.stringify(body), { status, headers: { ...JSON_HEADERS, ...headers } });
 }

@@ -9,7 +9,7 @@ const api = await createTestApi();
 const { call, fetch, workspaceId } = api;
 
 /** Returns the path of an operation with unknown ids. */
-function pathOf(path: string): string {
+function pathWithUnknownIds(path: string): string {
   return path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing');
 }
 
@@ -22,7 +22,7 @@ describe.each(CASES)('%s', (_title, operation) => {
   const body = operation.body && !operation.bodyOptional ? {} : undefined;
 
   it('refuses an unauthenticated call, with a challenge', async () => {
-    const response = await call(method, pathOf(path), { key: null, body });
+    const response = await call(method, pathWithUnknownIds(path), { key: null, body });
     const code = operation.legacy ? undefined : 'UNAUTHORIZED';
     expect(errorIn(response.body)).toEqual({
       code,
@@ -35,13 +35,13 @@ describe.each(CASES)('%s', (_title, operation) => {
   });
 
   it('refuses an invalid key', async () => {
-    const response = await call(method, pathOf(path), { key: 'sk-heddle-guess', body });
+    const response = await call(method, pathWithUnknownIds(path), { key: 'sk-heddle-guess', body });
     expect(response.status).toBe(401);
     expect(errorIn(response.body)).toMatchObject({ message: 'Invalid API key' });
   });
 
   it('refuses query parameters that are unknown, empty or repeated', async () => {
-    const requestPath = pathOf(path);
+    const requestPath = pathWithUnknownIds(path);
     expect(await call(method, `${requestPath}?colour=red`, { body })).toMatchObject({ status: 400 });
     const emptyValueResponse = await call(method, `${requestPath}?colour=`, { body });
     expect(emptyValueResponse.status).toBe(400);
@@ -65,7 +65,7 @@ describe.each(CASES)('%s', (_title, operation) => {
     };
     const separateApi = await createTestApi({ engine, store, authenticator });
     const headers = { Authorization: 'Bearer x' };
-    const response = await separateApi.call(method, pathOf(path), { key: null, headers, body });
+    const response = await separateApi.call(method, pathWithUnknownIds(path), { key: null, headers, body });
     expect(response.status).toBe(403);
     expect(errorIn(response.body)).toMatchObject({ details: { code: 'INSUFFICIENT_SCOPE' } });
   });

@@ -34,14 +34,14 @@ export function eventStream(events: AsyncIterable<ServerSentEvent>, options: Str
 }
 
 /** Returns a response of JSON lines. */
-export function ndjson(values: AsyncIterable<object>, options: StreamOptions): Response {
+export function ndjsonResponse(values: AsyncIterable<object>, options: StreamOptions): Response {
   const lineOf = (value: object): string => `${JSON.stringify(value)}\n`;
   return streamResponse(values, lineOf, { ...options, headers: { ...NDJSON_HEADERS, ...options.headers } });
 }
 
 function eventText({ id, data }: ServerSentEvent): string {
-  const field = id === undefined ? '' : `id: ${id}\n`;
-  return `${field}data: ${JSON.stringify(data)}\n\n`;
+  const idField = id === undefined ? '' : `id: ${id}\n`;
+  return `${idField}data: ${JSON.stringify(data)}\n\n`;
 }
 
 /** Returns a response with the text of each item. Reads an item only when the client has taken the previous one. */

@@ -21,7 +21,7 @@ export interface ParsedBody {
 }
 
 /** Returns the bytes of the body. Throws 408, 413. */
-export async function bodyOf(
+export async function readBody(
   request: Request,
   { bytes: maxBytes }: WebhookLimits,
   repeat: RepeatFunction,
@@ -115,7 +115,7 @@ async function parseMultipart(
 ): Promise<ParsedBody> {
   const boundary = /boundary=(?:"([^"]{1,70})"|([^;\s]{1,70}))/i.exec(headers.get('content-type') ?? '');
   if (!boundary) throw badRequest('The body must be valid multipart/form-data');
-  const boundaryCount = countOf(bytes, `--${boundary[1] ?? boundary[2] ?? ''}`, maxParts + 2);
+  const boundaryCount = countOccurrences(bytes, `--${boundary[1] ?? boundary[2] ?? ''}`, maxParts + 2);
   if (boundaryCount > maxParts + 1) throw payloadTooLarge(`The body has more than ${maxParts} parts`);
   let form: FormData;
   try {
@@ -140,7 +140,7 @@ async function parseMultipart(
 }
 
 /** Counts the occurrences of the text in the bytes, up to `maximum`. */
-function countOf(bytes: Uint8Array, text: string, maximum: number): number {
+function countOccurrences(bytes: Uint8Array, text: string, maximum: number): number {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let count = 0;
   let index = buffer.indexOf(text);

@@ -55,7 +55,7 @@ export type WebhookAction =
       reply: WebhookReply;
     };
 
-/** A type of trigger that requests from another system fire. `@heddle/blocks/triggers` has Heddle's types. */
+/** A type of trigger that is fired by requests from another system. `@heddle/blocks/triggers` has Heddle's types. */
 export interface WebhookType extends TriggerInfo {
   kind: 'webhook';
   /** Returns the sending system, such as `github`. */

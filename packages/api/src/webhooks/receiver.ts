@@ -7,7 +7,7 @@ import { repeat, warn } from '../defaults.ts';
 import type { RepeatFunction } from '../defaults.ts';
 import { ApiError, refusalOf, tooManyRequests } from '../errors.ts';
 import { requestIdOf, respondError } from '../http/reply.ts';
-import { bodyOf, fieldsOf, parseBody } from './body.ts';
+import { readBody, fieldsOf, parseBody } from './body.ts';
 import type { WebhookLimits } from './body.ts';
 import type { AcceptedEvent, FoundWebhook, WebhookEvent, WebhookAction, WebhookStore } from './port.ts';
 
@@ -155,18 +155,18 @@ function acquireSlots(
   { key, workspaceId }: FoundWebhook,
 ): () => void {
   const releases: (() => void)[] = [];
-  const release = (): void => releases.forEach((releaseOne) => releaseOne());
+  const release = (): void => releases.forEach((releaseSlot) => releaseSlot());
   for (const [subject, limit] of [
     [`trigger ${key}`, concurrency.perTrigger],
     [`workspace ${workspaceId}`, concurrency.perWorkspace],
     ['total', concurrency.total],
   ] as const) {
-    const releaseOne = counter.increment(subject, limit);
-    if (!releaseOne) {
+    const releaseSlot = counter.increment(subject, limit);
+    if (!releaseSlot) {
       release();
       throw tooManyRequests('Too many requests are in progress. Please retry shortly.');
     }
-    releases.push(releaseOne);
+    releases.push(releaseSlot);
   }
   return release;
 }
@@ -178,7 +178,7 @@ async function handleDelivery(
 ): Promise<Response> {
   const { store, limits } = context;
   const { headers, method } = request;
-  const bytes = await bodyOf(request, limits, context.repeat);
+  const bytes = await readBody(request, limits, context.repeat);
   if (webhook.type.isTest?.(webhook.config, bytes))
     return Response.json({ success: true }, { headers: SECURE_HEADERS });
   const secrets = webhook.type.isSigned(webhook.config) ? await store.secretsOf(webhook) : [];

@@ -19,7 +19,7 @@ import { Approvals } from './approvals.ts';
 import { memoryOf } from './memory.ts';
 import { promptOf } from './prompt.ts';
 import { isEmpty } from './tool-configs.ts';
-import { formatOptions, parseFormattedAnswer, responseFormatOf } from './response-format.ts';
+import { responseFormatOptions, parseFormattedAnswer, responseFormatOf } from './response-format.ts';
 import type { ResponseFormat } from './response-format.ts';
 import { parseInput, ToolCalls } from './tool-calls.ts';
 import { skillsOf } from './skills.ts';
@@ -157,7 +157,7 @@ class Agent {
     extraOptions: Partial<LanguageModelV4CallOptions> = {},
   ): Promise<ModelResponse> {
     const { context, format } = this.#dependencies;
-    const callOptions = { ...formatOptions(format), ...extraOptions, prompt: [...prompt] };
+    const callOptions = { ...responseFormatOptions(format), ...extraOptions, prompt: [...prompt] };
     const { response, resolvedModel } = await this.#measure('modelMs', () =>
       this.#models.ask(stepName, callOptions),
     );
@@ -184,20 +184,20 @@ class Agent {
     messages: LanguageModelV4Prompt,
     text: string,
   ): Promise<{ value: Json; text: string }> {
-    const first = parseFormattedAnswer(text, format);
-    if ('value' in first) return { value: first.value, text };
-    const repairRequest = `The answer does not match the JSON Schema: ${first.problems}. Answer again, with JSON that matches it and nothing else.`;
+    const firstResult = parseFormattedAnswer(text, format);
+    if ('value' in firstResult) return { value: firstResult.value, text };
+    const repairRequest = `The answer does not match the JSON Schema: ${firstResult.problems}. Answer again, with JSON that matches it and nothing else.`;
     this.#dependencies.context.emit({ type: 'reset' });
     const repairedResponse = await this.#ask('repair', [
       ...messages,
       ...(text === '' ? [] : [{ role: 'assistant' as const, content: [{ type: 'text' as const, text }] }]),
       { role: 'user', content: [{ type: 'text', text: repairRequest }] },
     ]);
-    const second = parseFormattedAnswer(textOf(repairedResponse), format);
-    if ('value' in second) return { value: second.value, text: textOf(repairedResponse) };
+    const secondResult = parseFormattedAnswer(textOf(repairedResponse), format);
+    if ('value' in secondResult) return { value: secondResult.value, text: textOf(repairedResponse) };
     throw new BlockError(
       'AGENT_OUTPUT_INVALID',
-      `The model's answer for "${this.#dependencies.context.block.name}" does not match the response format, even after one repair: ${second.problems}`,
+      `The model's answer for "${this.#dependencies.context.block.name}" does not match the response format, even after one repair: ${secondResult.problems}`,
       { details: { answer: textOf(repairedResponse).slice(0, 2000) } },
     );
   }

@@ -20,7 +20,7 @@ function checkAnswer(input: Json, pause: JsonObject = pauseOutput): JsonObject {
   return validateAnswer({ block, pausedOutput: pause, input, pausedMs: 0, nowMs: 0 });
 }
 
-function edit(editedArguments: Json, id = '1.3'): Json {
+function answerWithEdit(editedArguments: Json, id = '1.3'): Json {
   return { decisions: { [id]: { decision: 'edit', arguments: editedArguments } } };
 }
 
@@ -86,7 +86,7 @@ describe('the answer to a pause of an agent', () => {
       { decisions: { '1.1': { decision: 'edit' } } },
       /call 1\.1: its edit needs "arguments"/,
     ],
-    ['edits with a list', edit([1]), /call 1\.3: its edit needs "arguments"/],
+    ['edits with a list', answerWithEdit([1]), /call 1\.3: its edit needs "arguments"/],
     [
       'approves with arguments',
       { decisions: { '1.1': { decision: 'approve', arguments: {} } } },
@@ -104,34 +104,38 @@ describe('the answer to a pause of an agent', () => {
     ],
     [
       'has arguments that do not match the schema',
-      edit({ amount: 1 }, '1.1'),
+      answerWithEdit({ amount: 1 }, '1.1'),
       /the arguments of call 1\.1 do not match the schema: .*to/,
     ],
     [
       'adds an argument',
-      edit({ to: 'ada', admin: true }, '1.1'),
+      answerWithEdit({ to: 'ada', admin: true }, '1.1'),
       /the arguments of call 1\.1 do not match the schema: .*admin/,
     ],
     [
       'has arguments with the key "__proto__"',
-      edit(JSON.parse('{"a": [{"__proto__": {"admin": true}}]}') as Json),
+      answerWithEdit(JSON.parse('{"a": [{"__proto__": {"admin": true}}]}') as Json),
       /the arguments of call 1\.3 have a key "__proto__"/,
     ],
     [
       'has a new placeholder',
-      edit({ text: 'Bearer {{TOKEN}}' }),
+      answerWithEdit({ text: 'Bearer {{TOKEN}}' }),
       /contain {{TOKEN}}, which is not filled in here/,
     ],
-    ['has a new placeholder in a key', edit({ '{{TOKEN}}': 1 }), /contain {{TOKEN}}/],
-    ['has a reference', edit({ text: ' <start.key> ' }), /contain <start\.key>, which is not filled in here/],
-    ['has the replacement of a secret', edit({ text: '«redacted:TOKEN»' }), /contain a secret/],
-    ['is huge', edit({ text: 'x'.repeat(1_000_001) }), /have more than 1000000 characters/],
+    ['has a new placeholder in a key', answerWithEdit({ '{{TOKEN}}': 1 }), /contain {{TOKEN}}/],
+    [
+      'has a reference',
+      answerWithEdit({ text: ' <start.key> ' }),
+      /contain <start\.key>, which is not filled in here/,
+    ],
+    ['has the replacement of a secret', answerWithEdit({ text: '«redacted:TOKEN»' }), /contain a secret/],
+    ['is huge', answerWithEdit({ text: 'x'.repeat(1_000_001) }), /have more than 1000000 characters/],
     [
       'has a huge number of values',
-      edit({ list: Array.from({ length: 1_000_001 }, () => 0) }),
+      answerWithEdit({ list: Array.from({ length: 1_000_001 }, () => 0) }),
       /have more than 1000000/,
     ],
-    ['is nested deeply', edit(nestedObject(10_000)), /nested more than 100 levels/],
+    ['is nested deeply', answerWithEdit(nestedObject(10_000)), /nested more than 100 levels/],
   ])('is refused if it %s', (_why, input, message) => {
     expect(() => checkAnswer(input)).toThrow(expect.objectContaining({ code: 'RESUME_INPUT_INVALID' }));
     expect(() => checkAnswer(input)).toThrow(message);

@@ -188,7 +188,8 @@ function firstProblem(
     if (depth > MAX_EDITED_DEPTH) return `are nested more than ${MAX_EDITED_DEPTH} levels deep`;
     if (Object.hasOwn(item, '__proto__')) return 'have a key "__proto__"';
     const keys = Array.isArray(item) ? [] : Object.keys(item);
-    for (const inner of [...keys, ...Object.values(item)]) stack.push({ value: inner, depth: depth + 1 });
+    for (const nestedValue of [...keys, ...Object.values(item)])
+      stack.push({ value: nestedValue, depth: depth + 1 });
   }
   return undefined;
 }

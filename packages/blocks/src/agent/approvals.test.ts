@@ -20,15 +20,17 @@ function contextOf(answers: Json[], steps: Map<string, Json> = new Map()): Conte
 describe('approvals of an agent', () => {
   it('record the calls that a pause shows, and compare its answer with them', async () => {
     const steps = new Map<string, Json>();
-    const first = await Approvals.load(contextOf([], steps));
-    expect(first.decisionOf(CALL)).toBeUndefined();
-    expect(await first.ask([CALL])).toEqual({ calls: [CALL] });
+    const approvalsBeforeAnswer = await Approvals.load(contextOf([], steps));
+    expect(approvalsBeforeAnswer.decisionOf(CALL)).toBeUndefined();
+    expect(await approvalsBeforeAnswer.ask([CALL])).toEqual({ calls: [CALL] });
     // Other calls in a repeated attempt change nothing: a person may already see the first calls.
-    expect(await first.ask([{ ...CALL, arguments: { to: 'eve' } }])).toEqual({ calls: [CALL] });
-    const second = await Approvals.load(contextOf([{ decision: 'approve' }], steps));
-    expect(second.decisionOf(CALL)).toEqual({ decision: { decision: 'approve' }, call: CALL });
-    expect(second.decisionOf({ id: '1.1', name: 'refund' })).toBeUndefined();
-    expect(second.decisionOf({ id: '1.2', name: 'pay' })).toBeUndefined();
+    expect(await approvalsBeforeAnswer.ask([{ ...CALL, arguments: { to: 'eve' } }])).toEqual({
+      calls: [CALL],
+    });
+    const approvalsAfterAnswer = await Approvals.load(contextOf([{ decision: 'approve' }], steps));
+    expect(approvalsAfterAnswer.decisionOf(CALL)).toEqual({ decision: { decision: 'approve' }, call: CALL });
+    expect(approvalsAfterAnswer.decisionOf({ id: '1.1', name: 'refund' })).toBeUndefined();
+    expect(approvalsAfterAnswer.decisionOf({ id: '1.2', name: 'pay' })).toBeUndefined();
   });
 
   it.each<[reason: string, answer: Json]>([
@@ -41,8 +43,8 @@ describe('approvals of an agent', () => {
     expect(approvals.decisionOf(CALL)).toBeUndefined();
     const pause = (await approvals.ask([CALL])) as JsonObject;
     expect(pause).toEqual({ calls: [CALL], problem: expect.any(String) });
-    const after = await Approvals.load(contextOf([answer, { decision: 'deny' }], steps));
-    expect(after.decisionOf(CALL)).toMatchObject({ decision: { decision: 'deny' } });
+    const approvalsAfterDenial = await Approvals.load(contextOf([answer, { decision: 'deny' }], steps));
+    expect(approvalsAfterDenial.decisionOf(CALL)).toMatchObject({ decision: { decision: 'deny' } });
   });
 
   it('ignore the answer to a pause that was never recorded', async () => {

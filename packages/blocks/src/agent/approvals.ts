@@ -41,7 +41,7 @@ export class Approvals {
     const decidedCalls = new Map<string, DecidedCall>();
     let problem: string | undefined;
     for (const [index, answer] of answers.entries()) {
-      const calls = waitingCalls(await recordedCalls(context, index + 1, []));
+      const calls = waitingCalls(await loadOrRecordCalls(context, index + 1, []));
       // Checked here too: a process without the agent block records answers without checking them.
       const { decisions, problems } = readAnswer(answer, calls);
       problem = problems[0];
@@ -62,13 +62,13 @@ export class Approvals {
 
   /** Returns the output of a pause that asks about these calls. */
   async ask(calls: readonly WaitingCall[]): Promise<JsonObject> {
-    const output = await recordedCalls(this.#context, this.#answeredPauseCount + 1, calls);
+    const output = await loadOrRecordCalls(this.#context, this.#answeredPauseCount + 1, calls);
     return { ...output, ...(this.#problem !== undefined && { problem: this.#problem }) };
   }
 }
 
 /** Returns the recorded calls of pause `pauseNumber` of the block. Records `calls` if none are recorded yet. */
-function recordedCalls(
+function loadOrRecordCalls(
   context: Context,
   pauseNumber: number,
   calls: readonly WaitingCall[],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cpuMsOf } from '../../../../test/support/cpu.ts';
+import { measureCpuMs } from '../../../../test/support/cpu.ts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { SchemaCheck } from './json-schema.ts';
@@ -7,10 +7,10 @@ import type { SchemaCheck } from './json-schema.ts';
 const compile = (schema: JsonObject): SchemaCheck => compileSchema(schema, (problem) => new Error(problem));
 
 /** Returns `n` definitions that each refer twice to the previous one: they need 2^n evaluations. */
-const doublingSchema = (n: number, first: JsonObject): JsonObject => ({
+const doublingSchema = (n: number, firstDefinition: JsonObject): JsonObject => ({
   $ref: `#/$defs/d${n}`,
   $defs: Object.fromEntries([
-    ['d0', first],
+    ['d0', firstDefinition],
     ...Array.from({ length: n }, (_, index) => [
       `d${index + 1}`,
       { allOf: [{ $ref: `#/$defs/d${index}` }, { $ref: `#/$defs/d${index}` }] },
@@ -43,8 +43,8 @@ describe('schemas of arguments', () => {
       $defs: { node: { allOf: [child, child] } },
     });
     expect(check({ x: { x: {} } })).toBeUndefined();
-    const deep = Array.from({ length: 40 }).reduce<Json>((inner) => ({ x: inner }), {});
-    expect(check(deep)).toBe('the check takes too long: use a smaller value');
+    const deepValue = Array.from({ length: 40 }).reduce<Json>((nestedValue) => ({ x: nestedValue }), {});
+    expect(check(deepValue)).toBe('the check takes too long: use a smaller value');
     expect(check({ x: { x: {} } })).toBeUndefined();
   });
 
@@ -73,8 +73,8 @@ describe('schemas of arguments', () => {
     ['b', 'abc', 'acd'],
     ['^(a|b)?$', '', 'ab'],
     [String.raw`^[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}$`, 'ada@mail.example.com', 'ada@'],
-  ])('check the pattern %s', (text, match, mismatch) => {
-    const check = compilePattern(text);
+  ])('check the pattern %s', (pattern, match, mismatch) => {
+    const check = compilePattern(pattern);
     expect(check({ text: match })).toBeUndefined();
     expect(check({ text: mismatch })).toContain('#/text: String does not match its pattern');
     expect(check({ text: match })).toBeUndefined();
@@ -103,10 +103,10 @@ describe('schemas of arguments', () => {
     '(x+x+)+y',
     '^(([a-z])+.)+[A-Z]([a-z])+$',
     '^(?:[a-z]{0,300}){0,3}$',
-  ])('check in linear time a pattern that takes other engines years: %s', (text) => {
-    const check = compilePattern(text);
+  ])('check in linear time a pattern that takes other engines years: %s', (pattern) => {
+    const check = compilePattern(pattern);
     const value = { text: `${'a'.repeat(19_000)}!` };
-    expect(cpuMsOf(() => check(value))).toBeLessThan(5000);
+    expect(measureCpuMs(() => check(value))).toBeLessThan(5000);
   });
 
   it.each([
@@ -117,8 +117,8 @@ describe('schemas of arguments', () => {
     ['one that becomes large', `(${'abc'.repeat(100)}){0,1000}`, /repeats too much/],
     ['one that becomes large by nested repetitions', '((((a{9}){9}){9}){9}){9}', /repeats too much/],
     ['one that becomes large by many repetitions', '[a-z]{0,900}'.repeat(80), /repeats too much/],
-  ])('may not have %s as a pattern', (_what, text, message) => {
-    expect(() => compilePattern(text)).toThrow(message);
+  ])('may not have %s as a pattern', (_description, pattern, message) => {
+    expect(() => compilePattern(pattern)).toThrow(message);
   });
 
   it('with more patterns than can be compiled in a second are refused', () => {
@@ -126,10 +126,10 @@ describe('schemas of arguments', () => {
       Array.from({ length: 30 }, (_, n) => [`p${n}`, { pattern: `${n}a{900}` }]),
     );
     expect(() => compile({ properties })).toThrow(/exceeds the limit for all patterns together/);
-    const unchecked: string[] = [];
-    const check = compile(withCheckedPatterns({ properties }, (text) => unchecked.push(text)));
+    const uncheckedPatterns: string[] = [];
+    const check = compile(withCheckedPatterns({ properties }, (pattern) => uncheckedPatterns.push(pattern)));
     expect(check({ p0: 'x' })).toContain('#/p0');
-    expect(unchecked.length).toBeGreaterThan(5);
+    expect(uncheckedPatterns.length).toBeGreaterThan(5);
   });
 
   it('match neither a text that is too long for a pattern nor too many texts', () => {
@@ -141,12 +141,12 @@ describe('schemas of arguments', () => {
   });
 
   it('of third-party tools move patterns that cannot be checked to the description', () => {
-    const unchecked: string[] = [];
+    const uncheckedPatterns: string[] = [];
     const schema = { properties: { a: { pattern: '^(?=x)', description: 'An a.' }, b: { pattern: '^b$' } } };
-    expect(withCheckedPatterns(schema, (text) => unchecked.push(text))).toEqual({
+    expect(withCheckedPatterns(schema, (pattern) => uncheckedPatterns.push(pattern))).toEqual({
       properties: { a: { description: 'An a. (Pattern, not checked: ^(?=x))' }, b: { pattern: '^b$' } },
     });
-    expect(unchecked).toEqual(['^(?=x)']);
+    expect(uncheckedPatterns).toEqual(['^(?=x)']);
   });
 
   it('with "patternProperties" check matching names, and other names as additional properties', () => {
@@ -198,10 +198,12 @@ describe('schemas of arguments', () => {
 
   it('with "patternProperties" that take other engines years are checked in linear time', () => {
     const check = compile({ patternProperties: { '^(a+)+$': {} }, additionalProperties: false });
-    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => ['a'.repeat(n + 1), 1]));
-    const cpuMs = cpuMsOf(() => {
+    const objectWithManyNames = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, n) => ['a'.repeat(n + 1), 1]),
+    );
+    const cpuMs = measureCpuMs(() => {
       expect(check({ [`${'a'.repeat(19_000)}!`]: 1 })).toContain('additional properties');
-      expect(check(many)).toBe('the check takes too long: use a smaller value');
+      expect(check(objectWithManyNames)).toBe('the check takes too long: use a smaller value');
     });
     expect(cpuMs).toBeLessThan(5000);
   });

@@ -89,7 +89,7 @@ function messageOf(error: unknown): string {
 
 function depthOf(value: Json): number {
   if (typeof value !== 'object' || value === null) return 0;
-  return 1 + Object.values(value).reduce<number>((deepest, item) => Math.max(deepest, depthOf(item)), 0);
+  return 1 + Object.values(value).reduce<number>((maxDepth, item) => Math.max(maxDepth, depthOf(item)), 0);
 }
 
 /** Keywords that could keep the validator busy with one small value. */
@@ -114,7 +114,10 @@ function toCheckableSchema(schema: Json, budget: Budget): Json {
     ([key, value]) => !REMOVED_KEYWORDS.has(key) || typeof value === 'object',
   );
   const copy: { [key: string]: unknown } = Object.fromEntries(
-    entries.map(([key, value]) => [key, mapSchemas(key, value, (part) => toCheckableSchema(part, budget))]),
+    entries.map(([key, value]) => [
+      key,
+      mapSchemas(key, value, (subschema) => toCheckableSchema(subschema, budget)),
+    ]),
   );
   const { pattern } = schema;
   if (typeof pattern === 'string') copy['format'] = patternFormat(pattern, budget);
@@ -126,10 +129,10 @@ const SCHEMA_MAP_KEYWORDS: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
 ]);
 
-/** Returns the value of a keyword with `change` applied to it, or to each of its schemas by name. */
-function mapSchemas(keyword: string, value: Json, change: (schema: Json) => Json): Json {
-  if (!SCHEMA_MAP_KEYWORDS.has(keyword) || !isJsonObject(value)) return change(value);
-  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, change(schema)]));
+/** Returns the value of a keyword with `transform` applied to it, or to each of its schemas by name. */
+function mapSchemas(keyword: string, value: Json, transform: (schema: Json) => Json): Json {
+  if (!SCHEMA_MAP_KEYWORDS.has(keyword) || !isJsonObject(value)) return transform(value);
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, transform(schema)]));
 }
 
 /** Makes a schema count its evaluations, and returns it. Calls `onEvaluation` at the beginning of each evaluation. */
@@ -167,7 +170,7 @@ function replaceNamePatterns(schema: JsonObject, budget: Budget): Json {
   const matchingSchema = countEvaluations(
     {
       ...(properties !== undefined && {
-        properties: mapSchemas('properties', properties, (part) => toCheckableSchema(part, budget)),
+        properties: mapSchemas('properties', properties, (subschema) => toCheckableSchema(subschema, budget)),
       }),
       ...(additionalProperties !== undefined && {
         additionalProperties: toCheckableSchema(additionalProperties, budget),
@@ -193,8 +196,8 @@ function replaceNamePatterns(schema: JsonObject, budget: Budget): Json {
     { ...otherKeywords, ...(allOf !== undefined && { allOf }) },
     budget,
   ) as JsonObject;
-  const otherParts = Array.isArray(otherSchema['allOf']) ? otherSchema['allOf'] : [];
-  return Object.assign(otherSchema, { allOf: [...otherParts, collectingSchema, matchingSchema] });
+  const otherSubschemas = Array.isArray(otherSchema['allOf']) ? otherSchema['allOf'] : [];
+  return Object.assign(otherSchema, { allOf: [...otherSubschemas, collectingSchema, matchingSchema] });
 }
 
 /** Returns a pattern that matches only this name. */
@@ -258,7 +261,7 @@ function moveUncheckedPatterns(
   onUnchecked: (pattern: string) => void,
 ): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
-  const rewrite = (part: Json): Json => moveUncheckedPatterns(part, budget, onUnchecked);
+  const rewrite = (subschema: Json): Json => moveUncheckedPatterns(subschema, budget, onUnchecked);
   if (Array.isArray(schema)) return schema.map(rewrite);
   const copy = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [
@@ -270,8 +273,8 @@ function moveUncheckedPatterns(
   let checkedSchema: JsonObject = copy;
   if (typeof pattern === 'string' && patternProblem(pattern, budget) !== undefined) {
     onUnchecked(pattern);
-    const { pattern: _, ...others } = checkedSchema;
-    checkedSchema = withNote(others, `(Pattern, not checked: ${pattern.slice(0, 200)})`);
+    const { pattern: _, ...otherKeywords } = checkedSchema;
+    checkedSchema = withNote(otherKeywords, `(Pattern, not checked: ${pattern.slice(0, 200)})`);
   }
   const namePatterns = isJsonObject(patternProperties) ? Object.keys(patternProperties) : [];
   const uncheckedPatterns = namePatterns.filter(
@@ -283,13 +286,16 @@ function moveUncheckedPatterns(
 
 /** Returns the schema without these patterns, and without rules for additional properties, which depend on them. */
 function withoutNamePatterns(schema: JsonObject, patterns: readonly string[]): JsonObject {
-  const { patternProperties, additionalProperties: _, unevaluatedProperties: __, ...others } = schema;
-  const remaining = Object.entries(patternProperties as JsonObject).filter(
+  const { patternProperties, additionalProperties: _, unevaluatedProperties: __, ...otherKeywords } = schema;
+  const remainingPatterns = Object.entries(patternProperties as JsonObject).filter(
     ([pattern]) => !patterns.includes(pattern),
   );
   const listedPatterns = patterns.join(', ').slice(0, 200);
   return withNote(
-    { ...others, ...(remaining.length > 0 && { patternProperties: Object.fromEntries(remaining) }) },
+    {
+      ...otherKeywords,
+      ...(remainingPatterns.length > 0 && { patternProperties: Object.fromEntries(remainingPatterns) }),
+    },
     `(Patterns of names, not checked: ${listedPatterns})`,
   );
 }

@@ -6,9 +6,9 @@ const signal = new AbortController().signal;
 describe('results that are too long', () => {
   it('are never cut within a character', () => {
     const longResults = new LongResults(1001, new Map());
-    const shown = longResults.textForModel('1.1', `a${'😀'.repeat(1000)}`);
-    expect(shown.isWellFormed()).toBe(true);
-    expect(shown.length).toBeLessThan(1200);
+    const shownText = longResults.textForModel('1.1', `a${'😀'.repeat(1000)}`);
+    expect(shownText.isWellFormed()).toBe(true);
+    expect(shownText.length).toBeLessThan(1200);
   });
 
   it('are read by a tool with a unique name', () => {

@@ -38,9 +38,9 @@ export class LongResults {
   textForModel(id: string, text: string): string {
     if (text.length <= this.#maxChars) return text;
     this.#texts.set(id, text);
-    const half = Math.floor(this.#maxChars / 2);
-    const note = `[${text.length - 2 * half} of ${text.length} characters omitted. Read them with ${this.#toolName}: {"id": "${id}", "offset": ${half}}]`;
-    return `${slice(text, 0, half)}\n${note}\n${slice(text, text.length - half, text.length)}`;
+    const halfLength = Math.floor(this.#maxChars / 2);
+    const note = `[${text.length - 2 * halfLength} of ${text.length} characters omitted. Read them with ${this.#toolName}: {"id": "${id}", "offset": ${halfLength}}]`;
+    return `${sliceWellFormed(text, 0, halfLength)}\n${note}\n${sliceWellFormed(text, text.length - halfLength, text.length)}`;
   }
 
   /** Returns the tool that reads results; undefined until a result is too long. */
@@ -82,11 +82,11 @@ export class LongResults {
       throw new Error(`No result has this id. Use one of: ${[...this.#texts.keys()].join(', ')}.`);
     if (offset >= text.length) throw new Error(`The result has only ${text.length} characters.`);
     const end = Math.min(text.length, offset + length);
-    return `[characters ${offset} to ${end} of ${text.length}]\n${slice(text, offset, end)}`;
+    return `[characters ${offset} to ${end} of ${text.length}]\n${sliceWellFormed(text, offset, end)}`;
   }
 }
 
 /** Returns a part of a text. Replaces lone surrogates at its ends, because providers refuse them. */
-function slice(text: string, start: number, end: number): string {
+function sliceWellFormed(text: string, start: number, end: number): string {
   return text.slice(start, end).toWellFormed();
 }

@@ -103,8 +103,8 @@ function matcherOf(pattern: string, budget: PatternBudget): Matcher {
   if (size > MAX_SIZE) throw new Error('repeats too much');
   budget.remainingInstructions -= size;
   if (budget.remainingInstructions < 0) throw new Error('exceeds the limit for all patterns together');
-  const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
-  return (text) => compiled.matcher(text).find();
+  const compiledPattern = RE2JS.compile(RE2JS.translateRegExp(pattern));
+  return (text) => compiledPattern.matcher(text).find();
 }
 
 /** Returns why a pattern cannot be checked, such as a look-ahead, which needs backtracking; undefined if it can. */

@@ -13,12 +13,12 @@ type Role = 'system' | 'user' | 'assistant';
  */
 export function promptOf(context: BlockContext): LanguageModelV4Prompt {
   const items = [...listOf(context.field('memories', 'json')), ...listOf(context.field('messages', 'json'))];
-  const system = textOf(context.field('systemPrompt', 'native') ?? null);
-  const user = textOf(userPromptValue(context.field('userPrompt', 'native') ?? null));
+  const systemText = textOf(context.field('systemPrompt', 'native') ?? null);
+  const userText = textOf(userPromptValue(context.field('userPrompt', 'native') ?? null));
   const nonEmptyMessages = [
-    ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
+    ...(systemText === '' ? [] : [{ role: 'system' as const, content: systemText }]),
     ...items.map((item) => messageOf(item, context)),
-    ...(user === '' ? [] : [{ role: 'user' as const, content: user }]),
+    ...(userText === '' ? [] : [{ role: 'user' as const, content: userText }]),
   ].filter(({ content }) => content.trim() !== '');
   if (nonEmptyMessages.length === 0) throw invalidConfigError(context, 'has no messages: write at least one');
   // Providers accept instructions only at the beginning, and refuse a call without a user message.

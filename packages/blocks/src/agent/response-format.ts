@@ -24,14 +24,15 @@ export interface ResponseFormat {
  */
 export function responseFormatOf(context: BlockContext): ResponseFormat | undefined {
   const value = context.field('responseFormat', 'json');
-  const parsed = typeof value === 'string' ? parse(value, context) : (value ?? null);
-  if (parsed === null || (isJsonObject(parsed) && Object.keys(parsed).length === 0)) return undefined;
-  if (!isJsonObject(parsed)) throw invalidFormat(context, 'is not an object');
-  const definition = isJsonObject(parsed['json_schema']) ? parsed['json_schema'] : parsed;
+  const parsedValue = typeof value === 'string' ? parse(value, context) : (value ?? null);
+  if (parsedValue === null || (isJsonObject(parsedValue) && Object.keys(parsedValue).length === 0))
+    return undefined;
+  if (!isJsonObject(parsedValue)) throw invalidFormatError(context, 'is not an object');
+  const definition = isJsonObject(parsedValue['json_schema']) ? parsedValue['json_schema'] : parsedValue;
   const schema = isJsonObject(definition['schema']) ? definition['schema'] : definition;
   const name = typeof definition['name'] === 'string' ? definition['name'] : '';
   return createResponseFormat(name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || 'answer', schema, (problem) =>
-    invalidFormat(context, problem),
+    invalidFormatError(context, problem),
   );
 }
 
@@ -51,7 +52,7 @@ export function createResponseFormat(
 }
 
 /** Returns the options of a call that ask for the format. */
-export function formatOptions(
+export function responseFormatOptions(
   format: ResponseFormat | undefined,
 ): Pick<LanguageModelV4CallOptions, 'responseFormat' | 'providerOptions'> {
   if (!format) return {};
@@ -88,11 +89,11 @@ function parse(text: string, context: BlockContext): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (error) {
-    throw invalidFormat(context, `is not JSON: ${(error as Error).message}`);
+    throw invalidFormatError(context, `is not JSON: ${(error as Error).message}`);
   }
 }
 
-function invalidFormat(context: BlockContext, problem: string): BlockError {
+function invalidFormatError(context: BlockContext, problem: string): BlockError {
   return invalidConfigError(context, `has a response format that ${problem}`);
 }
 

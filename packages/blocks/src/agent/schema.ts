@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { modelFields, modelOutputs } from '../models/fields.ts';
 
-const list = z.array(z.json());
+const jsonList = z.array(z.json());
 
 /**
  * The fields and outputs of agents, for descriptions. The executor reads the fields itself, because most have several
@@ -10,13 +10,13 @@ const list = z.array(z.json());
 export const agentSchema = {
   summary: 'Lets a model answer with the help of tools.',
   fields: z.object({
-    messages: list
+    messages: jsonList
       .optional()
       .describe('The messages: items {"role", "content"}, role system, user or assistant.'),
     systemPrompt: z.string().optional().describe('Instructions, in the older form.'),
-    memories: list.optional().describe('Earlier messages, in the older form.'),
+    memories: jsonList.optional().describe('Earlier messages, in the older form.'),
     userPrompt: z.json().optional().describe('The message of the user, in the older form.'),
-    tools: list
+    tools: jsonList
       .optional()
       .describe(
         'Tools that the model may call: items {"type", "params", "usageControl", "requireApproval"}.',
@@ -27,7 +27,7 @@ export const agentSchema = {
       .describe(
         'Maximum number of characters of one tool result that the model gets. Default 20000; 1000 to 100000.',
       ),
-    skills: list
+    skills: jsonList
       .optional()
       .describe(
         'Instructions that the model reads if it needs them: items {"skillId"}, the id or name of a stored skill.',
@@ -63,7 +63,7 @@ export const agentSchema = {
         .optional()
         .describe('The answer. With responseFormat, an object whose fields are also outputs.'),
       toolCalls: z
-        .object({ list, count: z.number() })
+        .object({ list: jsonList, count: z.number() })
         .describe('Tool calls: name, arguments, result, success, approval.'),
       providerTiming: z
         .record(z.string(), z.number())

@@ -35,8 +35,8 @@ export function createServiceTools(
   for (const id of idsOf(config)) {
     const loadedTool = tools.get(id);
     if (loadedTool) return [createOperationTool(context, loadedTool, params)];
-    const code = tools.codeTool(id);
-    if (code) return [codeTool(context, code, params)];
+    const loadedCodeTool = tools.codeTool(id);
+    if (loadedCodeTool) return [createFileCodeTool(context, loadedCodeTool, params)];
     if (tools.hasService(id)) return createSearchTools(context, { service: id, params, tools });
   }
   return undefined;
@@ -71,7 +71,7 @@ function withoutNulls(args: JsonObject, schema: JsonObject): JsonObject {
 }
 
 /** Returns the tool of code from a tool file. */
-function codeTool(context: Context, tool: CodeTool, params: JsonObject): OfferedTool {
+function createFileCodeTool(context: Context, tool: CodeTool, params: JsonObject): OfferedTool {
   const schema = tool.arguments as JsonObject;
   const { language, code } = tool;
   const { definition, presetArgs } = splitArguments(tool, schema, params);
@@ -118,8 +118,8 @@ function createSearchTools(context: Context, { service, params, tools }: SearchT
     );
   const ids = new Set(allowedOperations.map(({ id }) => id));
   const prefix = service.replaceAll(/[^\w-]/g, '_').slice(0, 50);
-  const allowedTool = (args: JsonObject): LoadedTool | undefined => {
-    const id = stringOrEmpty(args, 'operation');
+  const findAllowedTool = (args: JsonObject): LoadedTool | undefined => {
+    const id = stringArgument(args, 'operation');
     return ids.has(id) ? tools.get(id) : undefined;
   };
   return [
@@ -134,7 +134,7 @@ function createSearchTools(context: Context, { service, params, tools }: SearchT
       // It reads only tool files.
       approval: 'never',
       run: async (args) =>
-        searchResult(tools, tools.search(service, stringOrEmpty(args, 'query'), selection)),
+        searchResult(tools, tools.search(service, stringArgument(args, 'query'), selection)),
     },
     {
       definition: {
@@ -144,14 +144,14 @@ function createSearchTools(context: Context, { service, params, tools }: SearchT
         inputSchema: CALL_SCHEMA as never,
       },
       isIdempotent: (args) => {
-        const loadedTool = allowedTool(args);
+        const loadedTool = findAllowedTool(args);
         return loadedTool === undefined || isRepeatable(loadedTool.tool);
       },
       run: async (args, call) => {
-        const loadedTool = allowedTool(args);
+        const loadedTool = findAllowedTool(args);
         if (!loadedTool)
           throw new Error(
-            `There is no operation "${stringOrEmpty(args, 'operation').slice(0, 100)}" here. Find one with ${prefix}_search.`,
+            `There is no operation "${stringArgument(args, 'operation').slice(0, 100)}" here. Find one with ${prefix}_search.`,
           );
         const requestedArgs = getOwn(args, 'arguments');
         const operationArgs = isJsonObject(requestedArgs)
@@ -212,7 +212,7 @@ function selectionOf(context: Context, params: JsonObject): Selection {
   return { operations, tags, readOnly: readOnly === true || readOnly === 'true' };
 }
 
-function stringOrEmpty(args: JsonObject, name: string): string {
+function stringArgument(args: JsonObject, name: string): string {
   const value = getOwn(args, name);
   return typeof value === 'string' ? value : '';
 }

@@ -58,19 +58,20 @@ function referencesIn(context: Context): string[] {
 
 /** Returns each skill once, in the order of the references. Throws SKILL_UNKNOWN. */
 async function findAll(context: Context, references: readonly string[]): Promise<SkillSummary[]> {
-  const found = await context.services.skills.find([...new Set(references)]);
-  if (!found)
+  const foundSkills = await context.services.skills.find([...new Set(references)]);
+  if (!foundSkills)
     throw unknownSkillError(
       context,
       'uses skills, but this engine has none. Choose a workspace that has them.',
     );
   const skills = references.map((reference) => {
-    const skill = found.find(({ id }) => id === reference) ?? found.find(({ name }) => name === reference);
+    const skill =
+      foundSkills.find(({ id }) => id === reference) ?? foundSkills.find(({ name }) => name === reference);
     if (skill) return skill;
-    const quoted = JSON.stringify(reference.slice(0, 100));
+    const quotedReference = JSON.stringify(reference.slice(0, 100));
     throw unknownSkillError(
       context,
-      `uses the skill ${quoted}, which does not exist in its workspace: it was deleted or never existed. Remove it from the agent, or store it.`,
+      `uses the skill ${quotedReference}, which does not exist in its workspace: it was deleted or never existed. Remove it from the agent, or store it.`,
     );
   });
   return [...new Map(skills.map((skill) => [skill.id, skill])).values()];
@@ -113,14 +114,14 @@ function withInstructions(
 ): LanguageModelV4Prompt {
   const text = [
     `You have skills: instructions for certain tasks. Before you do a task that a skill is for, read its instructions with ${TOOL_NAME}. Your skills are:`,
-    ...skills.map(({ name, description }) => `- ${oneLine(name)}: ${oneLine(description)}`),
+    ...skills.map(({ name, description }) => `- ${toOneLine(name)}: ${toOneLine(description)}`),
   ].join('\n');
-  const [first, ...others] = prompt;
-  if (first?.role !== 'system') return [{ role: 'system', content: text }, ...prompt];
-  return [{ ...first, content: `${first.content}\n\n${text}` }, ...others];
+  const [firstMessage, ...otherMessages] = prompt;
+  if (firstMessage?.role !== 'system') return [{ role: 'system', content: text }, ...prompt];
+  return [{ ...firstMessage, content: `${firstMessage.content}\n\n${text}` }, ...otherMessages];
 }
 
 /** Returns the text on one line: a description with line breaks could look like another skill. */
-function oneLine(text: string): string {
+function toOneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }

@@ -71,8 +71,8 @@ export class ToolCalls {
     this.#context = context;
     this.#tools = tools;
     this.#approvals = approvals;
-    const chars = numberOf(context, 'maxToolResultChars', MIN_RESULT_CHARS, MAX_RESULT_CHARS);
-    this.#longResults = new LongResults(Math.floor(chars ?? DEFAULT_RESULT_CHARS), tools);
+    const maxResultChars = numberOf(context, 'maxToolResultChars', MIN_RESULT_CHARS, MAX_RESULT_CHARS);
+    this.#longResults = new LongResults(Math.floor(maxResultChars ?? DEFAULT_RESULT_CHARS), tools);
   }
 
   /**
@@ -84,8 +84,10 @@ export class ToolCalls {
     calls: readonly ToolCall[],
   ): Promise<{ results: LanguageModelV4ToolResultPart[] } | { pause: JsonObject }> {
     const tasks = calls.map((call, index) => this.#handleCall(`${round}.${index + 1}`, index, call));
-    const others = tasks.filter((_, index) => !this.#tools.get(calls[index]?.toolName ?? '')?.callsWorkflow);
-    this.#otherWorkDone = Promise.allSettled(others);
+    const otherTasks = tasks.filter(
+      (_, index) => !this.#tools.get(calls[index]?.toolName ?? '')?.callsWorkflow,
+    );
+    this.#otherWorkDone = Promise.allSettled(otherTasks);
     const outcomes = await Promise.all(tasks);
     const waitingCalls = outcomes.filter((outcome) => 'parameters' in outcome);
     if (waitingCalls.length > 0 && this.#approvals) return { pause: await this.#approvals.ask(waitingCalls) };
@@ -96,8 +98,8 @@ export class ToolCalls {
 
   /** Returns the tools that the model may call now. */
   callableTools(): ReadyTool[] {
-    const reader = this.#longResults.tool();
-    return [...this.#tools.values(), ...(reader ? [reader] : [])];
+    const readerTool = this.#longResults.tool();
+    return [...this.#tools.values(), ...(readerTool ? [readerTool] : [])];
   }
 
   /** Returns the calls so far, as the output of the block shows them. */

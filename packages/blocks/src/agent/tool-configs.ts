@@ -32,7 +32,7 @@ export function toolConfigs(context: Context, field: 'tools' | 'notification'): 
   if (!Array.isArray(configs))
     throw invalidConfigError(context, `has an invalid "${field}": it must be a list`);
   if (configs.length > MAX_TOOLS) throw invalidConfigError(context, `has more than ${MAX_TOOLS} tools`);
-  const templatesByConfig = authoredParams(context, field);
+  const templatesByConfig = readParamTemplates(context, field);
   return configs.map((config, index): ToolConfig => {
     if (isJsonObject(config)) return { config, paramTemplates: templatesByConfig[index] ?? new Map() };
     throw invalidConfigError(context, 'has an invalid tool: it must be an object');
@@ -40,7 +40,7 @@ export function toolConfigs(context: Context, field: 'tools' | 'notification'): 
 }
 
 /** Returns the `params` of each tool configuration as the author has written them, by name. */
-function authoredParams(context: Context, field: string): ReadonlyMap<string, Template>[] {
+function readParamTemplates(context: Context, field: string): ReadonlyMap<string, Template>[] {
   const tools = context.block.params[field];
   const configs = tools && templateItems(jsonStructure(tools, context.services.lookup));
   return (configs ?? []).map((config) => {
@@ -64,6 +64,6 @@ export function withParsedParams(context: Context, { config, paramTemplates }: T
 
 function isJsonWithReferences(template: Template): boolean {
   if (template.kind !== 'text' || template.parts.length === 1) return false;
-  const [first] = template.parts;
-  return typeof first === 'string' && /^\s*[[{]/.test(first);
+  const [firstPart] = template.parts;
+  return typeof firstPart === 'string' && /^\s*[[{]/.test(firstPart);
 }

@@ -46,8 +46,8 @@ export async function toolsOf(
   ))
     for (const tool of await offeredTools(context, usedConfig, options))
       addTool(context, tools, { tool, config: usedConfig.config });
-  const offeredWorkflows = await workflowTools(context, workflowConfigs, new Set(tools.keys()));
-  for (const [index, tool] of offeredWorkflows.entries())
+  const offeredWorkflowTools = await workflowTools(context, workflowConfigs, new Set(tools.keys()));
+  for (const [index, tool] of offeredWorkflowTools.entries())
     addTool(context, tools, { tool, config: workflowConfigs[index]?.config as JsonObject });
   // MCP tools come last: a server must not take the name of another tool.
   for (const usedConfig of usedConfigs.filter(({ config }) => isMcpTool(config)))
@@ -132,8 +132,8 @@ export async function offeredTools(
 ): Promise<OfferedTool[]> {
   const { config } = toolConfig;
   if (config['type'] === 'custom-tool') return [createCodeTool(context, config)];
-  const registered = registeredTool(context, config, options.tools ?? []);
-  if (registered) return [registered];
+  const offeredTool = registeredTool(context, config, options.tools ?? []);
+  if (offeredTool) return [offeredTool];
   const services = await loadServiceTools(options);
   const serviceTools =
     services &&
@@ -187,8 +187,8 @@ function registeredTool(
   registeredTools: readonly AgentTool[],
 ): OfferedTool | undefined {
   const tool = idsOf(config)
-    .map((id) => registeredTools.find((known) => known.id === id))
-    .find((found) => found !== undefined);
+    .map((id) => registeredTools.find((candidate) => candidate.id === id))
+    .find((candidate) => candidate !== undefined);
   if (!tool) return undefined;
   const params = isJsonObject(config['params']) ? config['params'] : {};
   return {
@@ -210,8 +210,8 @@ function registeredTool(
 
 /** Returns the stored credential with this id. */
 async function credentialOf({ services }: Context, id: Json | undefined): Promise<Credential> {
-  const found = typeof id === 'string' && id !== '' ? await services.credential({ id }) : undefined;
-  if (found) return found;
+  const credential = typeof id === 'string' && id !== '' ? await services.credential({ id }) : undefined;
+  if (credential) return credential;
   const problem = id === undefined ? 'has no credential' : 'names a credential that does not exist';
   const message = `The tool ${problem}: set the id of a stored credential in "credential".`;
   throw new BlockError('CREDENTIAL_UNKNOWN', message, { retryable: false });

@@ -17,14 +17,14 @@ export function unsatisfiableReason(schema: Json, subject = 'it'): string | unde
   if (schema === false) return `${subject} allows no value`;
   if (!isJsonObject(schema)) return undefined;
   return (
-    ownReason(schema, subject) ??
+    enumOrRangeReason(schema, subject) ??
     objectReason(schema, subject) ??
     arrayReason(schema, subject) ??
     combinationReason(schema, subject)
   );
 }
 
-function ownReason(schema: JsonObject, subject: string): string | undefined {
+function enumOrRangeReason(schema: JsonObject, subject: string): string | undefined {
   const { enum: values, const: constant, type } = schema;
   if (Array.isArray(values) && values.length === 0) return `${subject} has an empty "enum"`;
   if (Array.isArray(type) && type.length === 0) return `${subject} has an empty list of types`;
@@ -76,8 +76,8 @@ function allowsOnlyType({ type }: JsonObject, expected: string): boolean {
 
 function combinationReason(schema: JsonObject, subject: string): string | undefined {
   const { allOf } = schema;
-  for (const part of Array.isArray(allOf) ? allOf : []) {
-    const reason = unsatisfiableReason(part, subject);
+  for (const subschema of Array.isArray(allOf) ? allOf : []) {
+    const reason = unsatisfiableReason(subschema, subject);
     if (reason !== undefined) return reason;
   }
   for (const name of ['anyOf', 'oneOf']) {

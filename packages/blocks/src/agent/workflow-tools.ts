@@ -30,10 +30,10 @@ export async function workflowTools(
 ): Promise<OfferedTool[]> {
   if (configs.length === 0) return [];
   const references = configs.map(({ config }) => referenceOf(context, config));
-  const recorded = await context.step('workflows', () => describeWorkflows(context, references), {
+  const recordedDescriptions = await context.step('workflows', () => describeWorkflows(context, references), {
     idempotent: true,
   });
-  const descriptions = recorded as unknown as { [reference: string]: WorkflowDescription };
+  const descriptions = recordedDescriptions as unknown as { [reference: string]: WorkflowDescription };
   const names = new Set(usedNames);
   return configs.map(({ paramTemplates }, index) => {
     const reference = references[index] as string;
@@ -78,14 +78,14 @@ interface WorkflowDescription {
 async function describeWorkflows(context: Context, references: readonly string[]): Promise<JsonObject> {
   const descriptions = new Map<string, Json>();
   for (const reference of new Set(references)) {
-    const found = await context.services.findChild(reference);
-    if (!found)
+    const childWorkflow = await context.services.findChild(reference);
+    if (!childWorkflow)
       throw new BlockError(
         'CHILD_NOT_FOUND',
         `The agent "${context.block.name}" uses the workflow "${reference.slice(0, 100)}" as a tool, but there is no such workflow: deploy it, or pass the folder that contains it.`,
         { retryable: false, details: { workflow: reference } },
       );
-    const { name, description, inputs } = found;
+    const { name, description, inputs } = childWorkflow;
     descriptions.set(reference, { name, description: description ?? null, schema: inputSchema(inputs) });
   }
   return Object.fromEntries(descriptions);

@@ -22,14 +22,14 @@ export const credential = defineLazyBlock({
   }),
   async run({ fields, context }) {
     const id = fields.credentialId ?? fields.credential ?? fields.manualCredential ?? '';
-    const found = id === '' ? undefined : await context.services.credential({ id });
-    if (!found)
+    const storedCredential = id === '' ? undefined : await context.services.credential({ id });
+    if (!storedCredential)
       throw new BlockError(
         'CREDENTIAL_UNKNOWN',
         `The block "${context.block.name}" ${id === '' ? 'selects no credential' : 'selects a credential that does not exist in the workspace'}. Set "credentialId" to the id of a stored credential: see heddle credentials list.`,
         { retryable: false },
       );
-    const { name: displayName, provider: providerId, type } = found;
-    return { output: { credentialId: found.id, displayName, providerId, type } };
+    const { name: displayName, provider: providerId, type } = storedCredential;
+    return { output: { credentialId: storedCredential.id, displayName, providerId, type } };
   },
 });

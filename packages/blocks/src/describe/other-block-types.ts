@@ -10,7 +10,7 @@ const note = {
 };
 
 /** Triggers whose events Heddle does not receive. */
-const externalEvent = {
+const externalEventTrigger = {
   summary: 'Starts a run with an event. Your program receives the event and starts the run.',
   fields: z.object({}),
   outputs: z.looseObject({}),
@@ -25,6 +25,6 @@ export function describeOtherBlockTypes(): BlockDescription[] {
     describeBlock('note', note),
     describeBlock('webhook', webhookSchema),
     describeBlock('circleback', circlebackSchema),
-    describeBlock('trigger', externalEvent),
+    describeBlock('trigger', externalEventTrigger),
   ];
 }

@@ -37,10 +37,10 @@ export interface ToolDescription {
  * have the same id.
  */
 export function describeToolFiles(files: readonly ToolFile[]): ToolDescription[] {
-  const code = files.flatMap((file) => file.code ?? []);
+  const codeTools = files.flatMap((file) => file.code ?? []);
   return [
     ...serviceTools(files, { source: 'service', types: [] }),
-    ...code.map(
+    ...codeTools.map(
       ({ id, description, language, idempotent = false, arguments: parameters }): ToolDescription => ({
         ...{ id, description, source: 'code', types: [], language, tags: [], idempotent },
         parameters: parameters as JsonObject,
@@ -56,14 +56,14 @@ export function describeToolFiles(files: readonly ToolFile[]): ToolDescription[]
 export async function describeTools(files: readonly ToolFile[]): Promise<ToolDescription[]> {
   const integrations = await typesByIntegration(integrationTypes, integrationOf);
   const nativeIntegrations = await typesByIntegration(nativeIntegrationTypes, nativeIntegrationOf);
-  const shipped = [
+  const integrationTools = [
     ...[...integrations].flatMap(([integration, types]) => shippedTools(integration, types)),
     ...[...nativeIntegrations].flatMap(([nativeIntegration, types]) => nativeTools(nativeIntegration, types)),
   ];
   const fileTools = describeToolFiles(files);
   const ids = new Set(fileTools.map(({ id }) => id));
   // Agents and blocks use the tool of a file in place of a shipped tool with the same id.
-  return [...shipped.filter(({ id }) => !ids.has(id)), ...fileTools].toSorted((a, b) =>
+  return [...integrationTools.filter(({ id }) => !ids.has(id)), ...fileTools].toSorted((a, b) =>
     a.id < b.id ? -1 : 1,
   );
 }
@@ -75,8 +75,9 @@ async function typesByIntegration<LoadedIntegration>(
 ): Promise<Map<LoadedIntegration, string[]>> {
   const blockTypesByIntegration = new Map<LoadedIntegration, string[]>();
   for (const type of types) {
-    const found = await load(type);
-    if (found) blockTypesByIntegration.set(found, [...(blockTypesByIntegration.get(found) ?? []), type]);
+    const integration = await load(type);
+    if (integration)
+      blockTypesByIntegration.set(integration, [...(blockTypesByIntegration.get(integration) ?? []), type]);
   }
   return blockTypesByIntegration;
 }

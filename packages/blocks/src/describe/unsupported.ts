@@ -13,7 +13,7 @@ const TYPES_BY_REASON: { readonly [reason: string]: readonly string[] } = {
   'it is a service of another product': ['mothership', 'pi'],
 };
 
-/** Returns why Heddle does not run a type of exported workflows; undefined for any other type. */
+/** Returns why Heddle does not run a block type of exported workflows; undefined for any other type. */
 export function unsupportedReason(type: string): string | undefined {
   if (type.startsWith('custom_block_')) return 'its definition is not part of an exported workflow';
   return Object.entries(TYPES_BY_REASON).find(([, types]) => types.includes(type))?.[0];

@@ -56,7 +56,7 @@ const STATE_PROPERTIES: JsonObject = {
   loops: withDescription('Stored loops; used only for settings that the blocks do not define.', {}),
   parallels: withDescription('Stored parallels; used only for settings that the blocks do not define.', {}),
   metadata: withDescription(
-    'Name and description, and engine: heddle for workflows that are made for Heddle.',
+    'Name and description, and engine: heddle for workflows that are written for Heddle.',
     {
       type: ['object', 'null'],
     },
@@ -168,8 +168,9 @@ function toLenientSchema(schema: JsonObject): JsonObject {
   if (type === 'boolean')
     return { ...rest, anyOf: [{ type: 'boolean' }, { enum: ['true', 'false'] }, REFERENCE_OR_EMPTY] };
   if (type === 'array')
-    return { ...lenientParts(rest, 'items'), type: ['array', 'object', 'string', 'null'] };
-  if (type === 'object') return { ...lenientParts(rest, 'properties'), type: ['object', 'string', 'null'] };
+    return { ...lenientSubschemas(rest, 'items'), type: ['array', 'object', 'string', 'null'] };
+  if (type === 'object')
+    return { ...lenientSubschemas(rest, 'properties'), type: ['object', 'string', 'null'] };
   return anyValueSchema(rest);
 }
 
@@ -178,14 +179,14 @@ function anyValueSchema({ description }: JsonObject): JsonObject {
   return description === undefined ? {} : { description };
 }
 
-function lenientParts(schema: JsonObject, key: 'items' | 'properties'): JsonObject {
-  const { [key]: parts, description } = schema;
+function lenientSubschemas(schema: JsonObject, key: 'items' | 'properties'): JsonObject {
+  const { [key]: subschemas, description } = schema;
   const annotations = description === undefined ? {} : { description };
-  if (!isJsonObject(parts)) return annotations;
-  if (key === 'items') return { ...annotations, items: toLenientSchema(parts) };
-  const properties = Object.entries(parts).map(([name, part]) => [
+  if (!isJsonObject(subschemas)) return annotations;
+  if (key === 'items') return { ...annotations, items: toLenientSchema(subschemas) };
+  const properties = Object.entries(subschemas).map(([name, property]) => [
     name,
-    isJsonObject(part) ? toLenientSchema(part) : {},
+    isJsonObject(property) ? toLenientSchema(property) : {},
   ]);
   return { ...annotations, properties: Object.fromEntries(properties) as JsonObject };
 }

@@ -9,7 +9,7 @@ import { modelFields, modelOutputs } from '../models/fields.ts';
 const MAX_METRICS = 100;
 const RESERVED_KEYS = ['content', ...Object.keys(modelOutputs)];
 
-const metric = z.looseObject({
+const metricSchema = z.looseObject({
   name: z.string().min(1).describe('Name of the metric; in lower case, the key of its score.'),
   description: z.string().default('').describe('What the metric measures.'),
   range: z
@@ -18,14 +18,14 @@ const metric = z.looseObject({
     .describe('Lowest and highest score.'),
 });
 
-type Metric = z.output<typeof metric>;
+type Metric = z.output<typeof metricSchema>;
 
 /** Lets a model score a text by metrics. */
 export const evaluator = defineLazyBlock({
   summary: 'Lets a model score a text by metrics.',
   fields: z.object({
     content: z.string().describe('The text to score.'),
-    metrics: z.array(metric).describe('The metrics.'),
+    metrics: z.array(metricSchema).describe('The metrics.'),
     ...modelFields,
   }),
   outputs: z

@@ -1,5 +1,5 @@
 import type { BlockCall } from '../define.ts';
-import { knowledgeOf, unknownBaseError } from '../native-integrations/knowledge/base.ts';
+import { knowledgeOf, unknownKnowledgeBaseError } from '../native-integrations/knowledge/base.ts';
 import { invalidConfigError } from '../invalid-config-error.ts';
 import { plainText } from '../openapi/wire.ts';
 import { askForObject } from '../models/ask.ts';
@@ -37,7 +37,7 @@ const NOTHING_FOUND = 'The knowledge base has nothing about the text.';
 export async function checkGrounding(call: BlockCall<GroundingFields>): Promise<GroundingResult> {
   const { input, threshold } = call.fields;
   const passages = await passagesFor(call);
-  if (passages.length === 0) return createVerdict({ score: 0, reasoning: NOTHING_FOUND, threshold });
+  if (passages.length === 0) return createResult({ score: 0, reasoning: NOTHING_FOUND, threshold });
   const system = [
     'Score how far the passages support what the text claims: 10 if they support all of it, 0 if they support nothing or contradict it.',
     'Judge by the passages alone, not by what you know. Give the score, and the reason for it in one or two sentences.',
@@ -53,10 +53,10 @@ export async function checkGrounding(call: BlockCall<GroundingFields>): Promise<
   );
   const { score: rawScore, reasoning } = value;
   const score = Math.min(MAX_SCORE, Math.max(0, Number(rawScore)));
-  return { ...createVerdict({ score, reasoning: plainText(reasoning ?? null), threshold }), ...usage };
+  return { ...createResult({ score, reasoning: plainText(reasoning ?? null), threshold }), ...usage };
 }
 
-function createVerdict(result: { score: number; reasoning: string; threshold: number }): GroundingResult {
+function createResult(result: { score: number; reasoning: string; threshold: number }): GroundingResult {
   const { score, reasoning, threshold } = result;
   if (score >= threshold) return { passed: true, score, reasoning };
   const error = `The knowledge base supports the text with a score of ${score} of ${MAX_SCORE}, which is less than ${threshold}.`;
@@ -71,12 +71,12 @@ async function passagesFor(call: BlockCall<GroundingFields>): Promise<string[]> 
     throw invalidConfigError(context, 'has no knowledge base to check against: fill in "knowledgeBaseId"');
   const knowledge = knowledgeOf(call);
   const search = async (): Promise<string[]> => {
-    const found = await knowledge.search({
+    const foundPassages = await knowledge.search({
       ...{ knowledgeBaseId, topK, query: input.slice(0, MAX_QUERY_CHARS) },
       ...{ tagFilters: [], searchMode: undefined, rerank: undefined },
     });
-    if (!found) throw unknownBaseError(knowledgeBaseId);
-    return found.map(({ content }) => content);
+    if (!foundPassages) throw unknownKnowledgeBaseError(knowledgeBaseId);
+    return foundPassages.map(({ content }) => content);
   };
   return context.step('passages', search, { idempotent: true });
 }

@@ -19,7 +19,7 @@ interface Verdict {
   detectedEntities?: Entity[];
 }
 
-const entity = z.object({ type: z.string(), start: z.number(), end: z.number() });
+const entitySchema = z.object({ type: z.string(), start: z.number(), end: z.number() });
 
 const fields = z.object({
   input: z.string().describe('The text to check.'),
@@ -75,7 +75,7 @@ export const guardrails = defineLazyBlock({
       .optional()
       .describe('For piiMode mask: the text with personal data replaced by <TYPE>.'),
     detectedEntities: z
-      .array(entity)
+      .array(entitySchema)
       .optional()
       .describe('For pii: the personal data that was found, each with its type, start and end in the text.'),
     score: z

@@ -44,8 +44,8 @@ describe('personal data', () => {
 
   it.each(['1', '1 ', '+1(', 'a@', 'A1', ':', '1.', 'https://', '-', 'AA11 '])(
     'is searched for in linear time, even in repetitions of "%s"',
-    async (piece) => {
-      const text = piece.repeat(200_000 / piece.length);
+    async (repeatedText) => {
+      const text = repeatedText.repeat(200_000 / repeatedText.length);
       expect(await findPersonalData(text, supportedEntityTypes())).toBeInstanceOf(Array);
     },
   );

@@ -130,10 +130,12 @@ function withoutOverlaps(entities: readonly Entity[]): Entity[] {
   const rankedEntities = entities.map((entity, rank) => ({ entity, rank }));
   rankedEntities.sort((a, b) => a.entity.start - b.entity.start || a.rank - b.rank);
   const chosenEntities: { entity: Entity; rank: number }[] = [];
-  for (const next of rankedEntities) {
-    const last = chosenEntities.at(-1);
-    if (!last || next.entity.start >= last.entity.end) chosenEntities.push(next);
-    else if (next.rank < last.rank) chosenEntities[chosenEntities.length - 1] = next;
+  for (const rankedEntity of rankedEntities) {
+    const lastChosenEntity = chosenEntities.at(-1);
+    if (!lastChosenEntity || rankedEntity.entity.start >= lastChosenEntity.entity.end)
+      chosenEntities.push(rankedEntity);
+    else if (rankedEntity.rank < lastChosenEntity.rank)
+      chosenEntities[chosenEntities.length - 1] = rankedEntity;
   }
   return chosenEntities.map(({ entity }) => entity);
 }

@@ -31,13 +31,13 @@ export function readArguments(
       const value = readValue(argument, (mode) => read(field, mode));
       return value === undefined ? [] : [{ field, value }];
     });
-    const [first, second] = filledFields;
+    const [firstField, secondField] = filledFields;
     // One of the two values is outdated, and it is unknown which.
-    if (first && second && JSON.stringify(first.value) !== JSON.stringify(second.value))
+    if (firstField && secondField && JSON.stringify(firstField.value) !== JSON.stringify(secondField.value))
       throw errorFor(
-        `has a value in "${first.field}" and in "${second.field}", which set the same argument: clear one of them`,
+        `has a value in "${firstField.field}" and in "${secondField.field}", which set the same argument: clear one of them`,
       );
-    if (first) args[name] = first.value;
+    if (firstField) args[name] = firstField.value;
   }
   return args;
 }
@@ -50,8 +50,8 @@ function readValue({ schema }: Argument, read: (mode: FieldMode) => Json | undef
   if (value === null || (typeof value === 'string' && value.trim() === '')) return undefined;
   if (isText) return plainText(value);
   // The value may be JSON text that a model has written, or a number in a text field.
-  const parsed = parseIfJson(value);
-  return typeof parsed === 'object' || !types.includes('string') ? parsed : value;
+  const parsedValue = parseIfJson(value);
+  return typeof parsedValue === 'object' || !types.includes('string') ? parsedValue : value;
 }
 
 function isStructured(types: readonly (Json | undefined)[]): boolean {

@@ -9,15 +9,15 @@ import { fieldsOf } from './arguments.ts';
 
 /** Returns the descriptions of the blocks that are integrations. */
 export async function describeIntegrations(): Promise<BlockDescription[]> {
-  const integrations = integrationTypes.map(async (type) => {
+  const descriptions = integrationTypes.map(async (type) => {
     const integration = await integrationOf(type);
     return integration ? [describeIntegration(type, integration)] : [];
   });
-  const nativeIntegrations = nativeIntegrationTypes.map(async (type) => {
+  const nativeDescriptions = nativeIntegrationTypes.map(async (type) => {
     const integration = await nativeIntegrationOf(type);
     return integration ? [describeNativeIntegration(type, integration)] : [];
   });
-  return (await Promise.all([...integrations, ...nativeIntegrations])).flat();
+  return (await Promise.all([...descriptions, ...nativeDescriptions])).flat();
 }
 
 function describeNativeIntegration(type: string, integration: NativeIntegration): BlockDescription {

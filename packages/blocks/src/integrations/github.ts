@@ -1,6 +1,6 @@
 import { data, defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
-const repository = {
+const repositoryArguments = {
   owner: text('User or organization that owns the repository', {
     required: true,
     schema: { pattern: '^[\\w.-]{1,100}$' },
@@ -8,7 +8,7 @@ const repository = {
   repo: text('Name of the repository', { required: true, schema: { pattern: '^[\\w.-]{1,100}$' } }),
 };
 const issueNumber = integer('Number of the issue or pull request', [1, 1_000_000_000], { required: true });
-const page = {
+const pageArguments = {
   per_page: integer('Number of results per page, up to 100', [1, 100], { in: 'query' }),
   page: integer('If set, only the page with this number is fetched; the first page is 1', [1, 10_000], {
     in: 'query',
@@ -56,18 +56,18 @@ export const integration = defineIntegration({
       description: 'Returns a pull request.',
       method: 'GET',
       path: '/repos/{owner}/{repo}/pulls/{pull_number}',
-      arguments: { ...repository, pullNumber },
+      arguments: { ...repositoryArguments, pullNumber },
     },
     github_list_prs: {
       description: 'Lists pull requests.',
       method: 'GET',
       path: '/repos/{owner}/{repo}/pulls',
       arguments: {
-        ...repository,
+        ...repositoryArguments,
         state: text('State of the pull requests: open, closed or all', {
           schema: { enum: ['open', 'closed', 'all'] },
         }),
-        ...page,
+        ...pageArguments,
       },
       paging: { by: 'link', argument: 'page', pages: 10 },
     },
@@ -76,7 +76,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/repos/{owner}/{repo}/pulls',
       arguments: {
-        ...repository,
+        ...repositoryArguments,
         title: text('Title of the pull request', { required: true }),
         head: text('Branch with the changes', { required: true }),
         base: text('Branch to merge into', { required: true }),
@@ -89,7 +89,7 @@ export const integration = defineIntegration({
       method: 'PUT',
       path: '/repos/{owner}/{repo}/pulls/{pull_number}/merge',
       arguments: {
-        ...repository,
+        ...repositoryArguments,
         pullNumber,
         merge_method: text('How to merge: merge, squash or rebase', {
           schema: { enum: ['merge', 'squash', 'rebase'] },
@@ -104,7 +104,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/repos/{owner}/{repo}/issues/{issue_number}/comments',
       arguments: {
-        ...repository,
+        ...repositoryArguments,
         issue_number: { ...issueNumber, fields: ['issue_number', 'pullNumber'] },
         body: text('Text of the comment, as Markdown', { required: true }),
       },
@@ -114,14 +114,14 @@ export const integration = defineIntegration({
       description: 'Returns an issue.',
       method: 'GET',
       path: '/repos/{owner}/{repo}/issues/{issue_number}',
-      arguments: { ...repository, issue_number: issueNumber },
+      arguments: { ...repositoryArguments, issue_number: issueNumber },
     },
     github_create_issue: {
       description: 'Creates an issue.',
       method: 'POST',
       path: '/repos/{owner}/{repo}/issues',
       arguments: {
-        ...repository,
+        ...repositoryArguments,
         title: text('Title of the issue', { required: true }),
         body: text('Description of the issue, as Markdown'),
         labels: data({ type: 'array', items: { type: 'string' } }, 'Names of the labels'),
@@ -134,11 +134,11 @@ export const integration = defineIntegration({
       method: 'GET',
       path: '/repos/{owner}/{repo}/issues',
       arguments: {
-        ...repository,
+        ...repositoryArguments,
         state: text('State of the issues: open, closed or all', {
           schema: { enum: ['open', 'closed', 'all'] },
         }),
-        ...page,
+        ...pageArguments,
       },
       paging: { by: 'link', argument: 'page', pages: 10 },
     },
@@ -146,14 +146,14 @@ export const integration = defineIntegration({
       description: 'Returns information about a repository.',
       method: 'GET',
       path: '/repos/{owner}/{repo}',
-      arguments: repository,
+      arguments: repositoryArguments,
     },
     github_get_file_content: {
       description: 'Returns a file of a repository.',
       method: 'GET',
       path: '/repos/{owner}/{repo}/contents/{path}',
       arguments: {
-        ...repository,
+        ...repositoryArguments,
         path: text('Path of the file', { required: true }),
         ref: text('Branch, tag or commit to read from', { in: 'query' }),
       },

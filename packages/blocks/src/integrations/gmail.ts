@@ -25,15 +25,17 @@ function headerLines(name: string, value: Json | undefined): string[] {
 /** Returns text that is not ASCII as encoded words (RFC 2047) of up to 75 characters. */
 function encodedWords(line: string): string {
   const words: string[] = [];
-  let part = '';
+  let wordText = '';
   for (const character of line) {
-    if (Buffer.byteLength(part + character) > 42) {
-      words.push(part);
-      part = '';
+    if (Buffer.byteLength(wordText + character) > 42) {
+      words.push(wordText);
+      wordText = '';
     }
-    part += character;
+    wordText += character;
   }
-  return [...words, part].map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`).join('\r\n ');
+  return [...words, wordText]
+    .map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`)
+    .join('\r\n ');
 }
 
 /** Returns the recipients of a list that is separated by commas. A comma in a quoted name is not a separator. */

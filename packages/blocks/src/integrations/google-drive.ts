@@ -12,18 +12,18 @@ const LIST_QUERY = { fields: 'nextPageToken,files(id,name,mimeType,size,webViewL
 
 /** Returns the arguments with the content as `file`. The default of `name` is the name of the file. */
 function withFile(args: JsonObject): JsonObject {
-  const { file: input, content, name, ...others } = args;
+  const { file: input, content, name, ...otherArgs } = args;
   if ((input === undefined) === (content === undefined))
     throw new ArgumentError('it needs either "file" or "content"');
   if (Array.isArray(input) && input.length !== 1)
     throw new ArgumentError(`"file" has ${input.length} files, but only one can be stored at a time`);
-  const [first = null] = Array.isArray(input) ? input : [input];
-  const file = first ?? {
+  const [firstFile = null] = Array.isArray(input) ? input : [input];
+  const file = firstFile ?? {
     base64: Buffer.from(plainText(content ?? '')).toString('base64'),
     type: 'text/plain',
   };
   const inputName = isJsonObject(file) && typeof file['name'] === 'string' ? file['name'] : 'file.txt';
-  return { ...others, file, name: name ?? inputName };
+  return { ...otherArgs, file, name: name ?? inputName };
 }
 
 export const integration = defineIntegration({

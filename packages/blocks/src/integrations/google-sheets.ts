@@ -64,7 +64,7 @@ const prepareWrite = (args: JsonObject): JsonObject => ({
   rows: rowsOf(args['values']),
 });
 
-const writeCells: IntegrationTool = {
+const writeCellsTool: IntegrationTool = {
   description: 'Writes cells of a sheet or a range.',
   method: 'PUT',
   path: '/v4/spreadsheets/{spreadsheetId}/values/{range}',
@@ -125,8 +125,8 @@ export const integration = defineIntegration({
         },
       },
     },
-    google_sheets_write: writeCells,
-    google_sheets_update: writeCells,
+    google_sheets_write: writeCellsTool,
+    google_sheets_update: writeCellsTool,
     google_sheets_clear: {
       description: 'Clears the cells of a sheet or a range.',
       method: 'POST',

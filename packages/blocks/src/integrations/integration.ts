@@ -3,7 +3,7 @@ import type { FileRecord } from '@heddle/core/files';
 import { readToolFile } from '../openapi/file.ts';
 import type { ServiceTool, ToolFile } from '../openapi/file.ts';
 
-/** An argument of a tool: its JSON Schema, the fields that set it, and its place in the request. */
+/** An argument of a tool: its JSON Schema, the fields that set it, and its location in the request. */
 export interface Argument {
   schema: JsonObject;
   /** True if the tool cannot be called without it. */

@@ -7,7 +7,7 @@ const issueIdOrKey = text('Key or id of the issue, such as ENG-1', {
 });
 
 /** Returns a document in the Atlassian Document Format with the text of an argument. */
-const document = (name: string) => ({
+const createDocument = (name: string) => ({
   type: 'doc',
   version: 1,
   content: [{ type: 'paragraph', content: [{ type: 'text', text: arg(name) }] }],
@@ -88,7 +88,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/rest/api/3/issue/{issueIdOrKey}/comment',
       arguments: { issueIdOrKey, comment: text('Text of the comment', { required: true }) },
-      json: { body: document('comment') },
+      json: { body: createDocument('comment') },
     },
   },
 });

@@ -25,7 +25,7 @@ async function withDocument(args: JsonObject, context: PrepareContext): Promise<
   return { ...args, document };
 }
 
-const parseTool = {
+const parserTool = {
   description: 'Converts a document, such as a PDF, to Markdown.',
   method: 'POST',
   path: '/ocr',
@@ -62,5 +62,5 @@ export const integration = defineIntegration({
     mistral_parser_v2: 'mistral_parser_v3',
     mistral_parser: 'mistral_parser_v3',
   },
-  tools: { mistral_parser_v3: parseTool as never },
+  tools: { mistral_parser_v3: parserTool as never },
 });

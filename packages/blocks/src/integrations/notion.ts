@@ -21,25 +21,25 @@ const databaseId = text('Id of the database', { required: true, fields: ['databa
 const content = text('Text of the content; an empty line begins a new paragraph');
 
 function richTextOf(value: string): Json[] {
-  const parts: Json[] = [];
-  let remaining = value;
-  while (remaining !== '') {
-    // A surrogate pair stays in one piece.
-    const end = /[\uD800-\uDBFF]/.test(remaining[MAX_TEXT_CHARS - 1] ?? '')
+  const textObjects: Json[] = [];
+  let remainingText = value;
+  while (remainingText !== '') {
+    // Do not split a surrogate pair.
+    const end = /[\uD800-\uDBFF]/.test(remainingText[MAX_TEXT_CHARS - 1] ?? '')
       ? MAX_TEXT_CHARS - 1
       : MAX_TEXT_CHARS;
-    parts.push({ type: 'text', text: { content: remaining.slice(0, end) } });
-    remaining = remaining.slice(end);
+    textObjects.push({ type: 'text', text: { content: remainingText.slice(0, end) } });
+    remainingText = remainingText.slice(end);
   }
-  return parts;
+  return textObjects;
 }
 
 /** Returns the text as paragraph blocks: several if it has more text objects than Notion accepts in one paragraph. */
 function splitParagraph(text: string): Json[] {
-  const parts = richTextOf(text);
-  const count = Math.ceil(parts.length / MAX_TEXT_OBJECTS);
+  const textObjects = richTextOf(text);
+  const count = Math.ceil(textObjects.length / MAX_TEXT_OBJECTS);
   return Array.from({ length: count }, (_, index): Json => {
-    const richText = parts.slice(index * MAX_TEXT_OBJECTS, (index + 1) * MAX_TEXT_OBJECTS);
+    const richText = textObjects.slice(index * MAX_TEXT_OBJECTS, (index + 1) * MAX_TEXT_OBJECTS);
     return { object: 'block', type: 'paragraph', paragraph: { rich_text: richText } };
   });
 }
@@ -48,7 +48,7 @@ function paragraphsOf(value: Json | undefined): Json[] | undefined {
   if (value === undefined || value === null) return undefined;
   const texts = plainText(value)
     .split(/\n[ \t]*\n/)
-    .filter((part) => part.trim() !== '');
+    .filter((paragraphText) => paragraphText.trim() !== '');
   const blocks = texts.flatMap(splitParagraph);
   if (blocks.length > MAX_BLOCKS)
     throw new ArgumentError(

@@ -4,7 +4,7 @@ const subreddit = text('Name of the community, without r/', {
   required: true,
   schema: { pattern: '^\\w{2,21}$' },
 });
-const page = {
+const pageArguments = {
   limit: integer('Number of posts per page, up to 100', [1, 100]),
   after: text('Cursor of the page to fetch, from the field "after" of the previous page', { fields: [] }),
 };
@@ -40,7 +40,7 @@ export const integration = defineIntegration({
           schema: { enum: ['relevance', 'hot', 'top', 'new', 'comments'] },
         }),
         time,
-        ...page,
+        ...pageArguments,
       },
       answer: postsAnswer,
     },
@@ -56,7 +56,7 @@ export const integration = defineIntegration({
           schema: { enum: ['hot', 'new', 'top', 'rising'] },
         }),
         time,
-        ...page,
+        ...pageArguments,
       },
       answer: postsAnswer,
     },

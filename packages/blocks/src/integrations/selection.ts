@@ -7,7 +7,7 @@ import { missingFieldsProblem, trimmedStringOrEmpty } from './arguments.ts';
 import type { ArgumentDefinitions } from './arguments.ts';
 
 /** An integration: its tools by their ids, and the operations of its block. */
-interface WithTools<Tool> {
+interface IntegrationTools<Tool> {
   title: string;
   operations: { readonly [operation: string]: string };
   tools: { readonly [id: string]: Tool };
@@ -15,7 +15,7 @@ interface WithTools<Tool> {
 
 /** Returns the first tool that a name selects, by its operation or its id; without names, the first tool. */
 export function selectTool<Tool>(
-  { operations, tools }: WithTools<Tool>,
+  { operations, tools }: IntegrationTools<Tool>,
   names: readonly string[],
 ): { id: string; tool: Tool } | undefined {
   const candidates = names.length > 0 ? names : Object.keys(operations).slice(0, 1);
@@ -37,12 +37,12 @@ export function toolNamesIn(config: JsonObject): string[] {
 /** Returns the tool that the field "operation" of a block selects. Throws BLOCK_CONFIG_INVALID. */
 export function toolOfBlock<SelectedTool>(
   context: Context,
-  { title, operations }: WithTools<unknown>,
+  { title, operations }: IntegrationTools<unknown>,
   find: (names: readonly string[]) => SelectedTool | undefined,
 ): SelectedTool {
   const operation = trimmedStringOrEmpty(context.field('operation'));
-  const found = find(operation === '' ? [] : [operation]);
-  if (found) return found;
+  const selectedTool = find(operation === '' ? [] : [operation]);
+  if (selectedTool) return selectedTool;
   const supportedOperations = Object.keys(operations).join(', ');
   throw invalidConfigError(
     context,

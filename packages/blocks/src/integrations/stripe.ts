@@ -38,7 +38,7 @@ const customerFields = {
   description: text('Description for internal use'),
   metadata,
 };
-const page = {
+const pageArguments = {
   limit: integer('Number of objects per page, up to 100', [1, 100]),
   starting_after: text('Cursor of the page to fetch: the id of the last object on the previous page', {
     fields: [],
@@ -101,7 +101,7 @@ export const integration = defineIntegration({
       description: 'Lists customers, the newest first.',
       method: 'GET',
       path: '/v1/customers',
-      arguments: { ...page, email: text('Email address of the listed customers') },
+      arguments: { ...pageArguments, email: text('Email address of the listed customers') },
       ...listSettings('customers'),
     },
     stripe_create_payment_intent: {
@@ -138,7 +138,7 @@ export const integration = defineIntegration({
       description: 'Lists payment intents, the newest first.',
       method: 'GET',
       path: '/v1/payment_intents',
-      arguments: { ...page, customer },
+      arguments: { ...pageArguments, customer },
       ...listSettings('payment_intents'),
     },
     stripe_retrieve_invoice: {
@@ -152,7 +152,7 @@ export const integration = defineIntegration({
       method: 'GET',
       path: '/v1/invoices',
       arguments: {
-        ...page,
+        ...pageArguments,
         customer,
         status: text('Status of the listed invoices: draft, open, paid, uncollectible or void', {
           schema: { enum: ['draft', 'open', 'paid', 'uncollectible', 'void'] },

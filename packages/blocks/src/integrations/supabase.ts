@@ -22,12 +22,12 @@ const NON_FILTER_PARAMETERS = new Set(['select', 'order', 'limit', 'offset', 'co
 function prepare(args: JsonObject): JsonObject {
   if (typeof args['filter'] !== 'string') return args;
   const conditions = new Map<string, string>();
-  for (const part of args['filter'].split('&').filter((each) => each.trim() !== '')) {
-    const [, column = '', condition = ''] = /^([^=]+)=(.+)$/s.exec(part.trim()) ?? [];
+  for (const filterCondition of args['filter'].split('&').filter((candidate) => candidate.trim() !== '')) {
+    const [, column = '', condition = ''] = /^([^=]+)=(.+)$/s.exec(filterCondition.trim()) ?? [];
     const name = decode(column).trim();
     if (name === '' || !/^(?:not\.)?(?:\w+(?:\(\w+\))?\.|\()/.test(condition))
       throw new ArgumentError(
-        `"filter" has the invalid condition "${part.slice(0, 100)}": write one such as id=eq.1`,
+        `"filter" has the invalid condition "${filterCondition.slice(0, 100)}": write one such as id=eq.1`,
       );
     if (NON_FILTER_PARAMETERS.has(name))
       throw new ArgumentError(`"filter" has "${name}", which is not a column: set it in a separate field`);

@@ -9,8 +9,8 @@ import { REQUIRED_FIELDS } from './required-fields.ts';
 export function integrationTypeInfos(): BlockTypeInfo[] {
   return Object.entries(REQUIRED_FIELDS).map(([type, requiredFields]) => {
     const operations = requiredFields.split('; ').map((operation) => {
-      const [head = '', ...fields] = operation.split(' ');
-      const [name, feature] = head.split('@') as [string, HostFeature?];
+      const [operationAndFeature = '', ...fields] = operation.split(' ');
+      const [name, feature] = operationAndFeature.split('@') as [string, HostFeature?];
       return { name, feature, fields: fields.map((field) => field.split('|')) };
     });
     const features = operations.flatMap(({ name, feature }) => (feature ? [[name, feature] as const] : []));

@@ -21,8 +21,8 @@ export function uniqueName(server: string, tool: string, usedNames: ReadonlySet<
 
 /** Returns the description of a tool for the model: shortened, and without invisible characters. */
 export function sanitizeDescription(text: string | undefined): string {
-  const start = (text ?? '').slice(0, MAX_DESCRIPTION_CHARS);
-  return start.toWellFormed().replaceAll(/[^\P{C}\n\t]/gu, '');
+  const truncatedText = (text ?? '').slice(0, MAX_DESCRIPTION_CHARS);
+  return truncatedText.toWellFormed().replaceAll(/[^\P{C}\n\t]/gu, '');
 }
 
 function sanitizeName(name: string): string {

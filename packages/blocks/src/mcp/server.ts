@@ -45,8 +45,8 @@ export async function findServer({ services }: Context, query: ServerQuery): Pro
       { retryable: false },
     );
   const secret = query.credentialId
-    ? await selectedSecret(services, provider, query.credentialId)
-    : (credential ?? (await storedSecret(services, provider)));
+    ? await readSelectedSecret(services, provider, query.credentialId)
+    : (credential ?? (await readStoredSecret(services, provider)));
   return { name, endpoint: { url: baseUrl, http }, secret, options: serverOptions };
 }
 
@@ -70,9 +70,13 @@ function stdioServerOf(
  * Returns the secret of the selected credential. Throws CREDENTIAL_UNKNOWN if the credential does not belong to this
  * server's provider: an author could otherwise send any credential to the server.
  */
-async function selectedSecret(services: Context['services'], provider: string, id: string): Promise<string> {
-  const found = await services.credential({ id });
-  if (found?.provider === provider) return found.secret;
+async function readSelectedSecret(
+  services: Context['services'],
+  provider: string,
+  id: string,
+): Promise<string> {
+  const credential = await services.credential({ id });
+  if (credential?.provider === provider) return credential.secret;
   throw new BlockError(
     'CREDENTIAL_UNKNOWN',
     `The MCP server needs a stored credential of the provider "${provider}", but the selected credential does not exist or has another provider.`,
@@ -80,9 +84,12 @@ async function selectedSecret(services: Context['services'], provider: string, i
   );
 }
 
-async function storedSecret(services: Context['services'], provider: string): Promise<string | undefined> {
-  const found =
+async function readStoredSecret(
+  services: Context['services'],
+  provider: string,
+): Promise<string | undefined> {
+  const credential =
     (await services.credential({ provider, type: 'oauth' })) ??
     (await services.credential({ provider, type: 'api_key' }));
-  return found?.secret;
+  return credential?.secret;
 }

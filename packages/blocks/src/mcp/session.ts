@@ -138,8 +138,8 @@ export class McpSession {
     );
     if (tools.length > MAX_LISTED_TOOLS)
       throw mcpError(this.#server.name, `it has more than ${MAX_LISTED_TOOLS} tools`);
-    const allowed = this.#server.options.tools;
-    return allowed ? tools.filter(({ name }) => allowed.includes(name)) : tools;
+    const allowedNames = this.#server.options.tools;
+    return allowedNames ? tools.filter(({ name }) => allowedNames.includes(name)) : tools;
   }
 
   /**
@@ -206,6 +206,6 @@ function mcpError(name: string, reason: string, options: { cause?: unknown } = {
 /** Returns the beginning of a message, without the secret: a server could send it back. */
 function messageOf(error: unknown, secret: string | undefined): string {
   const message = error instanceof Error ? error.message : String(error);
-  const redacted = secret ? message.replaceAll(secret, '[secret]') : message;
-  return redacted.slice(0, 500);
+  const redactedMessage = secret ? message.replaceAll(secret, '[secret]') : message;
+  return redactedMessage.slice(0, 500);
 }

@@ -9,8 +9,10 @@ import type { McpSession } from './session.ts';
 export function findTool(tools: readonly Tool[], server: string, name: string): Tool {
   const prefix = `${server}-`;
   const names = name.startsWith(prefix) ? [name, name.slice(prefix.length)] : [name];
-  const found = names.map((candidate) => tools.find((tool) => tool.name === candidate)).find((tool) => tool);
-  if (found) return found;
+  const matchingTool = names
+    .map((candidate) => tools.find((tool) => tool.name === candidate))
+    .find((tool) => tool);
+  if (matchingTool) return matchingTool;
   throw new BlockError(
     'MCP_TOOL_UNKNOWN',
     `The MCP server "${server}" has no tool "${name.slice(0, 100)}", or the operator does not allow it.`,

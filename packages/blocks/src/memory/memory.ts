@@ -10,8 +10,8 @@ const MAX_CONVERSATIONS = 100;
 /** Maximum number of characters of all messages that one block reads, as JSON. */
 const MAX_CHARS = 1_000_000;
 
-const message = z.object({ role: z.string(), content: z.string() });
-type Message = z.output<typeof message>;
+const messageSchema = z.object({ role: z.string(), content: z.string() });
+type Message = z.output<typeof messageSchema>;
 
 const fields = z.object({
   operation: z

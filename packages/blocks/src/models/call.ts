@@ -12,7 +12,7 @@ import { modelFailure, nameOfModel } from './failure.ts';
 import { callMetered } from './meter.ts';
 import type { MeteredCall } from './meter.ts';
 import type { ResolvedModel } from './resolve.ts';
-import { pauseAfterRateLimit, maxCallDelayMs } from './rate.ts';
+import { pauseAfterRateLimit, maxCallDelayMs } from './rate-limit.ts';
 import { NonStreamingResponseError } from './streaming-fetch.ts';
 import { tokensOf } from './usage.ts';
 import type { TokenUsage } from './usage.ts';
@@ -141,7 +141,7 @@ class ResponseReader {
   #completion: Omit<ModelResponse, 'content'> | undefined;
   #hasEmittedText = false;
 
-  /** `onOutput` receives each piece of the output. */
+  /** `onOutput` receives each chunk of the output. */
   constructor(
     context: Pick<Context, 'emit'>,
     resolvedModel: ResolvedModel,

@@ -38,8 +38,8 @@ export interface ModelInfo {
 /** A page with properties of models. */
 export interface Source {
   url: string;
-  /** The date on which it was read, as YYYY-MM-DD. */
-  checked: string;
+  /** The date on which it was checked, as YYYY-MM-DD. */
+  checkedOn: string;
 }
 
 /** A model to call. `id`: its name at the provider. `info` is undefined for a model that is not in the table. */
@@ -65,23 +65,23 @@ interface ProviderTable {
 
 /** Models that reason and accept no temperature. */
 const NO_TEMPERATURE = { temperature: false, reasoning: true } as const;
-/** Models whose reasoning can be set. */
+/** Models whose reasoning level can be set. */
 const REASONING = { reasoning: true } as const;
 
 const PRICE_LIST: Source = {
   url: 'https://github.com/BerriAI/litellm/blob/00035b69f416be24e2e323c13198d9b7d2d1bdf9/model_prices_and_context_window.json',
-  checked: '2026-11-26',
+  checkedOn: '2026-11-26',
 };
 const ANTHROPIC: Source = {
   url: 'https://platform.claude.com/docs/en/about-claude/pricing',
-  checked: '2026-11-25',
+  checkedOn: '2026-11-25',
 };
 /** Quotes the provider's prices as of the retirement of its older model names. */
-const DEEPSEEK: Source = { url: 'https://github.com/garrytan/gbrain/pull/3449', checked: '2026-11-26' };
+const DEEPSEEK: Source = { url: 'https://github.com/garrytan/gbrain/pull/3449', checkedOn: '2026-11-26' };
 /** Quotes the provider's model card and prices. */
 const MISTRAL_SMALL: Source = {
   url: 'https://github.com/majiayu000/litellm-rs/issues/1214',
-  checked: '2026-11-26',
+  checkedOn: '2026-11-26',
 };
 
 const LONG_GPT_5_4 = { above: 272_000, input: 5, cachedInput: 0.5, output: 22.5 };

@@ -5,10 +5,10 @@ import { addCosts, costOf, costOutput, NO_TOKENS } from './usage.ts';
 
 const INFO = { context: 10_000, output: 500 };
 const promptOf = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }];
-const tokens = (input: number, output: number, others = {}) => ({
+const tokens = (input: number, output: number, otherTokens = {}) => ({
   ...NO_TOKENS,
   ...{ input, output, total: input + output },
-  ...others,
+  ...otherTokens,
 });
 
 describe('the estimate of a call', () => {
@@ -85,22 +85,22 @@ describe('costs', () => {
   });
 
   it('are never above the highest cost that is estimated for the same tokens', () => {
-    for (const used of [tokens(1000, 100), tokens(1000, 100, { cacheWrite: 1000, reasoning: 100 })])
-      expect(costOf(used, prices).total).toBeLessThanOrEqual(costBounds(used, prices).maxMicros);
+    for (const usedTokens of [tokens(1000, 100), tokens(1000, 100, { cacheWrite: 1000, reasoning: 100 })])
+      expect(costOf(usedTokens, prices).total).toBeLessThanOrEqual(costBounds(usedTokens, prices).maxMicros);
   });
 
   it('are added exactly, and shown in dollars and millionths of a dollar', () => {
-    const one = { input: 100_000, output: 0, total: 100_000 };
-    const sum = addCosts(addCosts(one, one), one);
+    const cost = { input: 100_000, output: 0, total: 100_000 };
+    const sum = addCosts(addCosts(cost, cost), cost);
     expect(sum && costOutput(sum)).toMatchObject({ total: 0.3, totalMicros: 300_000 });
-    expect(addCosts(undefined, one)).toEqual(one);
+    expect(addCosts(undefined, cost)).toEqual(cost);
   });
 
   it('come from a table in which each model has a source with a date', () => {
     for (const { id, source } of knownModels()) {
       expect(new URL(source.url).protocol, id).toBe('https:');
-      expect(source.checked, id).toMatch(/^20\d\d-\d\d-\d\d$/);
-      expect(new Date(`${source.checked}T00:00:00Z`).toISOString(), id).toContain(source.checked);
+      expect(source.checkedOn, id).toMatch(/^20\d\d-\d\d-\d\d$/);
+      expect(new Date(`${source.checkedOn}T00:00:00Z`).toISOString(), id).toContain(source.checkedOn);
     }
   });
 

@@ -9,7 +9,7 @@ import type { ModelInfo, Prices } from './catalog.ts';
 /** English text has about four bytes per token, and most other languages and code at least two. */
 const BYTES_PER_TOKEN = 2;
 /** Tokens that a provider adds to each message and tool. */
-const TOKENS_PER_PART = 16;
+const TOKENS_PER_MESSAGE_OR_TOOL = 16;
 /** Tokens of one image: more than any provider counts for an image of usual size. */
 const TOKENS_PER_IMAGE = 6000;
 /** Assumed output of a model whose maximum is unknown: more than most models can write. */
@@ -40,9 +40,11 @@ export function estimateOf(
 ): Estimate {
   const { prompt, tools = [], maxOutputTokens, responseFormat } = options;
   const toolTokens =
-    estimateTokens(JSON.stringify([tools, responseFormat ?? null])) + TOKENS_PER_PART * tools.length;
+    estimateTokens(JSON.stringify([tools, responseFormat ?? null])) +
+    TOKENS_PER_MESSAGE_OR_TOOL * tools.length;
   const input =
-    toolTokens + prompt.reduce((sum, message) => sum + TOKENS_PER_PART + estimateMessageTokens(message), 0);
+    toolTokens +
+    prompt.reduce((sum, message) => sum + TOKENS_PER_MESSAGE_OR_TOOL + estimateMessageTokens(message), 0);
   const maxOutput = info?.output ?? info?.context ?? ASSUMED_OUTPUT_TOKENS;
   const limit = limitIncludesReasoning ? (maxOutputTokens ?? maxOutput) : maxOutput;
   return {

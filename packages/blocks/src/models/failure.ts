@@ -19,7 +19,7 @@ const ADVICE: { readonly [status: number]: string } = {
 /** The message of Anthropic's SDK for a stream whose first event it cannot read, and the message that replaces it. */
 const UNREADABLE_STREAM_MESSAGES = {
   sdk: 'Expected a normalized Anthropic stream error',
-  text: 'The first event of its stream is malformed JSON, or not an event of this API.',
+  replacement: 'The first event of its stream is malformed JSON, or not an event of this API.',
 };
 
 /** Error codes of the HTTP client with the egress policy. After these errors, a retry does not help. */
@@ -97,7 +97,7 @@ function requestedDelayMs(
 export function messageOf(error: unknown, secret: string | undefined): string {
   const { message } = (error ?? {}) as { message?: unknown };
   const text = [error, message].find((candidate) => typeof candidate === 'string');
-  if (text === UNREADABLE_STREAM_MESSAGES.sdk) return UNREADABLE_STREAM_MESSAGES.text;
+  if (text === UNREADABLE_STREAM_MESSAGES.sdk) return UNREADABLE_STREAM_MESSAGES.replacement;
   return withoutSecret(text ?? JSON.stringify(error) ?? String(error), secret).slice(0, MAX_MESSAGE_CHARS);
 }
 

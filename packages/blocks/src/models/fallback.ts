@@ -35,7 +35,7 @@ export class FallbackModels {
    * Number of messages that precede the latest switch of models. The next model gets these messages without data that
    * only the earlier provider can read.
    */
-  #messagesBeforeSwitch = 0;
+  #messageCountBeforeSwitch = 0;
 
   constructor(context: Context, models: ResolvedModels) {
     this.#context = context;
@@ -64,22 +64,22 @@ export class FallbackModels {
       });
       if (!('unavailable' in response)) return { response, resolvedModel };
       this.#unavailableModels.push({ model: nameOf(resolvedModel), ...response.unavailable });
-      this.#messagesBeforeSwitch = request.prompt.length;
+      this.#messageCountBeforeSwitch = request.prompt.length;
     }
   }
 
   /** Returns fields for the output of the block: the model that answers, and the models that were unavailable. */
   outputFields(): JsonObject {
     const { model } = this.#models[this.#unavailableModels.length] as ResolvedModel;
-    const unavailable = this.#unavailableModels.map((unavailableModel) => ({ ...unavailableModel }));
-    return { model: model.modelId, ...(unavailable.length > 0 && { unavailable }) };
+    const unavailableModels = this.#unavailableModels.map((unavailableModel) => ({ ...unavailableModel }));
+    return { model: model.modelId, ...(unavailableModels.length > 0 && { unavailable: unavailableModels }) };
   }
 
   #optionsOf(resolvedModel: ResolvedModel, request: RequestOptions): RequestOptions {
     const settings = modelSettings(this.#context, resolvedModel);
     const providerOptions = mergeOptions(settings.providerOptions, request.providerOptions);
     const prompt = request.prompt.map((message, index) =>
-      index < this.#messagesBeforeSwitch ? withoutProviderData(message) : message,
+      index < this.#messageCountBeforeSwitch ? withoutProviderData(message) : message,
     );
     // Writing a prompt to the cache pays off only if it is sent again with further messages.
     const isRepeated = this.#conversationId !== undefined || (request.tools ?? []).length > 0;
@@ -113,8 +113,8 @@ function conversationIdOf(context: Context): string | undefined {
 function withoutProviderData(message: LanguageModelV4Message): LanguageModelV4Prompt[number] {
   if (message.role !== 'assistant') return message;
   const content = message.content.flatMap((part) => {
-    const { providerOptions: _, ...others } = part;
-    return part.type === 'reasoning' ? [] : [others as typeof part];
+    const { providerOptions: _, ...otherProperties } = part;
+    return part.type === 'reasoning' ? [] : [otherProperties as typeof part];
   });
   return { role: 'assistant', content };
 }

@@ -3,7 +3,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Context } from '../define.ts';
 import { estimateOf, costBounds, estimateTokens } from './estimate.ts';
 import type { ResolvedModel } from './resolve.ts';
-import { waitForRateLimit } from './rate.ts';
+import { waitForRateLimit } from './rate-limit.ts';
 import { costOf } from './usage.ts';
 import type { TokenUsage } from './usage.ts';
 
@@ -61,8 +61,8 @@ export async function callMetered<T extends { tokens: TokenUsage }>(
     await correctTokens(tokens.total);
     return result;
   } catch (error) {
-    // A refusal costs nothing. For a response that ended early, the provider charges input and output so far.
-    await reservation.settle(isRefusal(error) && spentMicros === inputMicros ? 0 : spentMicros);
+    // A rejected request costs nothing. For a response that ended early, the provider charges input and output so far.
+    await reservation.settle(isRejectedRequest(error) && spentMicros === inputMicros ? 0 : spentMicros);
     throw error;
   }
 }
@@ -75,11 +75,11 @@ async function reserve(
   return services.spending.reserve({
     model: `${resolvedModel.provider}/${resolvedModel.model.modelId}`,
     cost,
-    ...(maxMicros !== undefined && { maxMicros }),
+    ...(maxMicros !== undefined && { maxBlockMicros: maxMicros }),
     ...(conversationId !== undefined && { conversation: conversationId }),
   });
 }
 
-function isRefusal(error: unknown): boolean {
+function isRejectedRequest(error: unknown): boolean {
   return APICallError.isInstance(error) && error.statusCode !== undefined && error.statusCode >= 400;
 }

@@ -27,7 +27,11 @@ export interface Provider {
 }
 
 /** Returns a provider with the API of OpenAI's chat completions. */
-function openAiCompatible(name: string, baseUrl: string | undefined, ...keyVariables: string[]): Provider {
+function openAiCompatibleProvider(
+  name: string,
+  baseUrl: string | undefined,
+  ...keyVariables: string[]
+): Provider {
   return {
     baseUrl,
     keyVariables,
@@ -118,14 +122,18 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
       })(model);
     },
   },
-  openrouter: openAiCompatible('openrouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
-  xai: openAiCompatible('xai', 'https://api.x.ai/v1', 'XAI_API_KEY'),
-  deepseek: openAiCompatible('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
-  cerebras: openAiCompatible('cerebras', 'https://api.cerebras.ai/v1', 'CEREBRAS_API_KEY'),
-  fireworks: openAiCompatible('fireworks', 'https://api.fireworks.ai/inference/v1', 'FIREWORKS_API_KEY'),
-  together: openAiCompatible('together', 'https://api.together.xyz/v1', 'TOGETHER_API_KEY'),
-  ollama: openAiCompatible('ollama', 'http://localhost:11434/v1'),
-  vllm: openAiCompatible('vllm', undefined),
+  openrouter: openAiCompatibleProvider('openrouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
+  xai: openAiCompatibleProvider('xai', 'https://api.x.ai/v1', 'XAI_API_KEY'),
+  deepseek: openAiCompatibleProvider('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
+  cerebras: openAiCompatibleProvider('cerebras', 'https://api.cerebras.ai/v1', 'CEREBRAS_API_KEY'),
+  fireworks: openAiCompatibleProvider(
+    'fireworks',
+    'https://api.fireworks.ai/inference/v1',
+    'FIREWORKS_API_KEY',
+  ),
+  together: openAiCompatibleProvider('together', 'https://api.together.xyz/v1', 'TOGETHER_API_KEY'),
+  ollama: openAiCompatibleProvider('ollama', 'http://localhost:11434/v1'),
+  vllm: openAiCompatibleProvider('vllm', undefined),
 };
 
 /** Names of the built-in providers. */
@@ -133,5 +141,5 @@ export const PROVIDER_NAMES: readonly string[] = Object.keys(PROVIDERS);
 
 /** Returns a built-in provider; for any other name, an OpenAI-compatible provider whose base URL the operator sets. */
 export function getProvider(name: string): Provider {
-  return (Object.hasOwn(PROVIDERS, name) && PROVIDERS[name]) || openAiCompatible(name, undefined);
+  return (Object.hasOwn(PROVIDERS, name) && PROVIDERS[name]) || openAiCompatibleProvider(name, undefined);
 }

@@ -2,7 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
-import { rateKeyOf } from '../rate-key.ts';
+import { rateLimitKeyOf } from '../rate-limit-key.ts';
 import { invalidConfigError } from '../invalid-config-error.ts';
 import type { BlocksOptions, ModelRateLimits } from '../options.ts';
 import { findModel } from './catalog.ts';
@@ -31,7 +31,7 @@ export interface ResolvedModel {
   secret: string | undefined;
   rateLimits: ModelRateLimits;
   /** Identifies the rate limit of the call: a hash of the key and the base URL. */
-  rateKey: string;
+  rateLimitKey: string;
 }
 
 /**
@@ -72,15 +72,15 @@ function fallbacksOf(context: Context): string[] | undefined {
   const field = context.field('fallbackModels', 'json') ?? null;
   if (field === null || field === '') return undefined;
   const names = Array.isArray(field) ? field : typeof field === 'string' ? field.split(',') : [field];
-  const trimmed = names.map((name) => (typeof name === 'string' ? name.trim() : ''));
-  if (trimmed.includes(''))
+  const trimmedNames = names.map((name) => (typeof name === 'string' ? name.trim() : ''));
+  if (trimmedNames.includes(''))
     throw invalidConfigError(
       context,
       'has an invalid "fallbackModels": it must be a list of names of models',
     );
-  if (trimmed.length > MAX_FALLBACKS)
+  if (trimmedNames.length > MAX_FALLBACKS)
     throw invalidConfigError(context, `has more than ${MAX_FALLBACKS} models in "fallbackModels"`);
-  return trimmed;
+  return trimmedNames;
 }
 
 interface ResolveOptions {
@@ -118,7 +118,7 @@ async function resolveModel(
     prices,
     secret,
     rateLimits,
-    rateKey: rateKeyOf(secret, provider, baseUrl),
+    rateLimitKey: rateLimitKeyOf(secret, provider, baseUrl),
   };
 }
 

@@ -19,8 +19,8 @@ describe('the response schema of a call', () => {
       prompt: [instruction, user],
       responseFormat: { type: 'text' },
     });
-    const merged = { role: 'system', content: `Be brief.\n\n${schemaInstruction(SCHEMA)}` };
-    expect(withSchemaInPrompt(provider, callWith('Be brief.')).prompt).toEqual([merged, user]);
+    const mergedMessage = { role: 'system', content: `Be brief.\n\n${schemaInstruction(SCHEMA)}` };
+    expect(withSchemaInPrompt(provider, callWith('Be brief.')).prompt).toEqual([mergedMessage, user]);
   });
 
   it('is not repeated in a prompt that contains it', () => {

@@ -67,7 +67,7 @@ export async function runNativeIntegration(
 
 /** Returns the arguments of a block, and the values of the references in its statements. */
 function blockArguments(context: Context, tool: NativeTool): { args: JsonObject; values: Json[] } {
-  const statements = new Set(
+  const statementFields = new Set(
     Object.entries(tool.arguments).flatMap(([name, { isSqlStatement, fields = [name] }]) =>
       isSqlStatement ? fields : [],
     ),
@@ -80,7 +80,7 @@ function blockArguments(context: Context, tool: NativeTool): { args: JsonObject;
     tool,
     (name, mode) => {
       const value = context.field(name, mode);
-      if (!statements.has(name) || !Array.isArray(value)) return value;
+      if (!statementFields.has(name) || !Array.isArray(value)) return value;
       return bindReferences(value, {
         values,
         offset,
@@ -111,7 +111,7 @@ export function createNativeTool(
       throw configError(
         `has "${name}" set in its tool "${id}", which only a block of ${integration.title} can have`,
       );
-  requireTogether(tool, authorArgs, (name, other) =>
+  requireDependencies(tool, authorArgs, (name, other) =>
     configError(
       `has "${name}" set in its tool "${id}", but not "${other}": a model could choose where it is sent`,
     ),
@@ -144,7 +144,7 @@ export function createNativeTool(
 }
 
 /** Throws the result of `errorFor` if the author sets an argument without the argument that names its destination. */
-function requireTogether(
+function requireDependencies(
   { arguments: toolArguments }: NativeTool,
   authorArgs: JsonObject,
   errorFor: (name: string, other: string) => BlockError,

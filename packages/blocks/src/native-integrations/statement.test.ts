@@ -45,8 +45,8 @@ describe('references in statements', () => {
     ['SELECT 1 -- @', 'SELECT 1 -- ', []],
     ['SELECT 1 /* @ */', 'SELECT 1 /*  */', []],
     ['SELECT "@"', `SELECT "'""; DROP TABLE x; -- */ $$ \\"`, []],
-  ])('become parameters, parts of quoted names, or nothing in comments: %s', (authored, sql, values) => {
-    expect(bindStatement(authored, HOSTILE)).toEqual({ sql, values });
+  ])('become parameters, parts of quoted names, or nothing in comments: %s', (authoredSql, sql, values) => {
+    expect(bindStatement(authoredSql, HOSTILE)).toEqual({ sql, values });
   });
 
   it.each([
@@ -56,8 +56,8 @@ describe('references in statements', () => {
     "SELECT U&'@'",
     'SELECT tab_@',
     "SELECT '@",
-  ])('are refused in places where they cannot be bound: %s', (authored) => {
-    expect(() => bindStatement(authored, 'x')).toThrow(/^has a /);
+  ])('are refused in places where they cannot be bound: %s', (authoredSql) => {
+    expect(() => bindStatement(authoredSql, 'x')).toThrow(/^has a /);
   });
 
   it('are numbered after the parameters of the author', () => {
@@ -65,16 +65,18 @@ describe('references in statements', () => {
   });
 
   it('never let a value change the rest of a statement', () => {
-    const piece = fc.constantFrom(
+    const fragment = fc.constantFrom(
       ...["'", '"', '--', '\n', '/*', '*/', '$$', '$a$', ' ', 'E', '\\', '@', '@', '(', 'x'],
     );
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 24 }), (pieces) => {
-        const plain = sqlOrRefusal(pieces.join(''), 'MARK');
-        const expected = plain.replaceAll('MARK', () => HOSTILE.replaceAll('"', '""'));
-        expect(sqlOrRefusal(pieces.join(''), HOSTILE)).toBe(expected);
+      fc.property(fc.array(fragment, { maxLength: 24 }), (fragments) => {
+        const markedSql = sqlOrRefusal(fragments.join(''), 'MARK');
+        const expected = markedSql.replaceAll('MARK', () => HOSTILE.replaceAll('"', '""'));
+        expect(sqlOrRefusal(fragments.join(''), HOSTILE)).toBe(expected);
         // The statement contains values only as parts of quoted names.
-        expect(plain.split('MARK', 2).length === 2 && !plain.split('MARK', 1)[0]?.includes('"')).toBe(false);
+        expect(markedSql.split('MARK', 2).length === 2 && !markedSql.split('MARK', 1)[0]?.includes('"')).toBe(
+          false,
+        );
       }),
     );
   });

@@ -30,7 +30,7 @@ const WORD_END = /[\w$\u0080-\uffff]$/;
 /** The prefix `E` of a string literal with backslash escapes. */
 const ESCAPE_PREFIX = /(?:^|[^\w$\u0080-\uffff])e$/i;
 
-/** Reads SQL piece by piece, and tracks whether a position is in code, a string, a name or a comment. */
+/** Splits SQL into fragments, and tracks whether a position is in code, a string, a name or a comment. */
 class SqlReader {
   state: State = 'code';
   /** Number of open comments, which may be nested. */
@@ -38,18 +38,18 @@ class SqlReader {
   #tag = '';
 
   /**
-   * Splits `text` into tokens and the text between them. Calls `onPiece` with each piece and the states before and
-   * after it.
+   * Splits `text` into tokens and the text between them. Calls `onFragment` with each fragment and the states before
+   * and after it.
    */
-  read(text: string, onPiece: (piece: string, stateBefore: State, stateAfter: State) => void): void {
+  read(text: string, onFragment: (fragment: string, stateBefore: State, stateAfter: State) => void): void {
     for (let position = 0; position < text.length;) {
       const { index, token } = this.#findToken(text, position);
-      if (index > position) onPiece(text.slice(position, index), this.state, this.state);
+      if (index > position) onFragment(text.slice(position, index), this.state, this.state);
       position = index + token.length;
       if (token === '') return;
       const stateBefore = this.state;
       this.#applyToken(token, text.slice(Math.max(0, index - 2), index));
-      onPiece(token, stateBefore, this.state);
+      onFragment(token, stateBefore, this.state);
     }
   }
 
@@ -93,26 +93,26 @@ class StatementBinder {
   readonly #binding: Binding;
   readonly #sql: string[] = [];
   /**
-   * The string that has not ended yet: its content, and the index of its first piece in `#sql`. `isBound`: the string
-   * contains a reference. `isPrefixed`: the string directly follows a word or `&`.
+   * The string that has not ended yet: its content, and the index of its first fragment in `#sql`. `isBound`: the
+   * string contains a reference. `isPrefixed`: the string directly follows a word or `&`.
    */
-  #openString = { content: '', firstPiece: 0, isBound: false, isPrefixed: false };
+  #openString = { content: '', firstFragmentIndex: 0, isBound: false, isPrefixed: false };
 
   constructor(binding: Binding) {
     this.#binding = binding;
   }
 
   addText(text: string): void {
-    this.#reader.read(text, (piece, stateBefore, stateAfter) => {
+    this.#reader.read(text, (fragment, stateBefore, stateAfter) => {
       const isEnd = stateBefore === 'string' && stateAfter !== 'string';
       if (isEnd && this.#openString.isBound) {
-        this.#sql.length = this.#openString.firstPiece;
+        this.#sql.length = this.#openString.firstFragmentIndex;
         this.#addParameter(this.#openString.content);
         return;
       }
-      if (stateBefore === 'string') this.#openString.content += piece === "''" ? "'" : piece;
+      if (stateBefore === 'string') this.#openString.content += fragment === "''" ? "'" : fragment;
       else if (stateAfter === 'string') this.#beginString();
-      this.#sql.push(piece);
+      this.#sql.push(fragment);
     });
   }
 
@@ -154,7 +154,7 @@ class StatementBinder {
   #beginString(): void {
     const previous = this.#lastCharacter();
     const isPrefixed = WORD_END.test(previous) || previous === '&';
-    this.#openString = { content: '', firstPiece: this.#sql.length, isBound: false, isPrefixed };
+    this.#openString = { content: '', firstFragmentIndex: this.#sql.length, isBound: false, isPrefixed };
   }
 
   #addParameter(value: Json): void {
@@ -188,11 +188,11 @@ export function conditionProblem(sql: string): string | undefined {
   let depth = 0;
   let problem: string | undefined;
   let isEmpty = true;
-  reader.read(sql, (piece, stateBefore) => {
+  reader.read(sql, (fragment, stateBefore) => {
     if (stateBefore === 'line' || stateBefore === 'comment') return;
-    if (piece !== '--' && piece !== '/*' && piece.trim() !== '') isEmpty = false;
+    if (fragment !== '--' && fragment !== '/*' && fragment.trim() !== '') isEmpty = false;
     if (stateBefore !== 'code') return;
-    for (const char of piece) {
+    for (const char of fragment) {
       if (char === ';') problem = 'has a semicolon';
       if (char === '(') depth += 1;
       if (char === ')') depth -= 1;

@@ -2,14 +2,14 @@ import { BlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
-import { rateKeyOf } from '../rate-key.ts';
+import { rateLimitKeyOf } from '../rate-limit-key.ts';
 import type { ServiceTool, ToolFile } from './file.ts';
 import { withRetries } from './retry.ts';
 import { outputOf } from './response.ts';
 import { resolveNextPageUrl, collectPages, isSinglePageCall } from './pages.ts';
 import type { NextPageRequest } from './pages.ts';
-import { waitForRateLimit, pauseKey } from './rate.ts';
-import type { KeyRateLimit } from './rate.ts';
+import { waitForRateLimit, pauseKey } from './rate-limit.ts';
+import type { KeyRateLimit } from './rate-limit.ts';
 import { requestOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
 import { isRateLimited, sendOnce } from './send.ts';
@@ -63,7 +63,7 @@ export async function callService(call: ServiceCall): Promise<ServiceResponse> {
     const url = resolveNextPageUrl(next.url, { pageUrl: request.url, baseUrl: target.baseUrl, id: tool.id });
     return callWithRetries({ ...request, url }, call, target);
   };
-  const { data, items } = await collectPages({ id: tool.id, paging }, { first: firstPage, send });
+  const { data, items } = await collectPages({ id: tool.id, paging }, { firstPage, send });
   return { ...firstPage, data: outputOf(tool, data, items) };
 }
 
@@ -82,7 +82,7 @@ async function sendFile(
     { ...call, tool: { ...call.tool, idempotent: true } },
     target,
   );
-  const send = (part: ServiceRequest) => sendWithinRateLimit(part, call, target);
+  const send = (partRequest: ServiceRequest) => sendWithinRateLimit(partRequest, call, target);
   return uploadParts(source, { firstResponse, request, call, send });
 }
 
@@ -108,7 +108,9 @@ async function targetOf(call: ServiceCall): Promise<Target> {
   const secret = await secretFor(call, service);
   const rate = service.rate ?? definition?.rate;
   const isLimited = secret !== undefined || rate !== undefined;
-  const rateLimit = isLimited ? { rateKey: rateKeyOf(secret, tool.service, baseUrl), rate } : undefined;
+  const rateLimit = isLimited
+    ? { rateLimitKey: rateLimitKeyOf(secret, tool.service, baseUrl), rate }
+    : undefined;
   return { service, baseUrl, secret, rateLimit };
 }
 
@@ -125,7 +127,7 @@ function callWithRetries(
 }
 
 /**
- * Sends a request when the rate limit of the key allows it. Blocks the key for some time if the service rate-limits it.
+ * Sends a request when the rate limit of the key allows it. Pauses the key for some time if the service rate-limits it.
  */
 async function sendWithinRateLimit(
   request: ServiceRequest,

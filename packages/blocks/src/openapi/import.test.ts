@@ -24,14 +24,16 @@ describe('names of imported tools', () => {
 
   it('stay the same when operations are added, and differ in more than the case of letters', async () => {
     const get = (operationId: string): JsonObject => ({ get: { operationId, ...okResponses } });
-    const long = 'l'.repeat(100);
-    const first = await importSpec({ paths: { '/a': get('Same'), '/b': get('same'), '/c': get(long) } });
+    const longOperationId = 'l'.repeat(100);
+    const first = await importSpec({
+      paths: { '/a': get('Same'), '/b': get('same'), '/c': get(longOperationId) },
+    });
     const ids = first.file.tools.map(({ id }) => id);
     expect(new Set(ids.map((id) => id.toLowerCase())).size).toBe(3);
     expect(ids[0]).toMatch(/^svc_Same_[0-9a-f]{8}$/);
     expect(ids.every((id) => /^[\w-]{1,64}$/.test(id))).toBe(true);
     const second = await importSpec({
-      paths: { '/0': get('new'), '/c': get(long), '/b': get('same'), '/a': get('Same') },
+      paths: { '/0': get('new'), '/c': get(longOperationId), '/b': get('same'), '/a': get('Same') },
     });
     expect(second.file.tools.map(({ id }) => id).slice(1)).toEqual(ids.toReversed());
   });
@@ -86,10 +88,10 @@ describe('schemas of imported tools', () => {
       },
     ]);
     const [id = ''] = result.file.tools.map((tool) => tool.id);
-    const loaded = new ServiceTools([result.file]).get(id);
-    expect(JSON.stringify(loaded?.schema)).toContain('(Pattern, not checked: ^(?=x).*$)');
-    expect(loaded?.problemsOf({ body: { b: 'c' } })).toContain('its pattern');
-    expect(loaded?.problemsOf({ body: { a: 'y', b: 'b' } })).toBeUndefined();
+    const loadedTool = new ServiceTools([result.file]).get(id);
+    expect(JSON.stringify(loadedTool?.schema)).toContain('(Pattern, not checked: ^(?=x).*$)');
+    expect(loadedTool?.problemsOf({ body: { b: 'c' } })).toContain('its pattern');
+    expect(loadedTool?.problemsOf({ body: { a: 'y', b: 'b' } })).toBeUndefined();
   });
 
   it('are valid JSON Schema, even from OpenAPI 3.0', async () => {
@@ -129,20 +131,20 @@ describe('schemas of imported tools', () => {
   });
 
   it('that are too large lose their innermost parts, and the import reports it', async () => {
-    const wide = (child: JsonObject): JsonObject => ({
+    const wideSchema = (child: JsonObject): JsonObject => ({
       type: 'object',
       properties: Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`p${index}`, child])),
     });
     const result = await importSpec(
-      pathsWithBody(wide(wide(wide({ type: 'string', description: 'x'.repeat(50) })))),
+      pathsWithBody(wideSchema(wideSchema(wideSchema({ type: 'string', description: 'x'.repeat(50) })))),
     );
     expect(result.simplified).toEqual([
       { operation: 'POST /x', reason: 'inner parts of its arguments accept any value' },
     ]);
-    const shown = modelBodySchemaOf(result) as { properties: JsonObject };
-    expect(Object.keys(shown.properties)).toHaveLength(40);
-    expect(shown.properties['p7']).toEqual({ type: 'object' });
-    expect(JSON.stringify(shown).length).toBeLessThan(30_000);
+    const shownSchema = modelBodySchemaOf(result) as { properties: JsonObject };
+    expect(Object.keys(shownSchema.properties)).toHaveLength(40);
+    expect(shownSchema.properties['p7']).toEqual({ type: 'object' });
+    expect(JSON.stringify(shownSchema).length).toBeLessThan(30_000);
   });
 
   it('that cannot be made small enough exclude their operation', async () => {

@@ -217,22 +217,22 @@ class Importer {
 
   /** Returns the schema of a form. If the document's schema is not an object, the form has the single field `file`. */
   #formSchema({ schema }: Body): JsonObject {
-    const converted = this.#schemas.convert(schema);
-    const reference = getOwn(converted, '$ref');
+    const convertedSchema = this.#schemas.convert(schema);
+    const reference = getOwn(convertedSchema, '$ref');
     const target =
       typeof reference === 'string'
         ? getOwn(this.#schemas.defs, reference.slice('#/$defs/'.length))
-        : converted;
+        : convertedSchema;
     const type = getOwn(objectOrEmpty(target), 'type');
-    if (type === undefined || [type].flat().includes('object')) return converted;
+    if (type === undefined || [type].flat().includes('object')) return convertedSchema;
     return { type: 'object', properties: { file: { contentMediaType: 'application/octet-stream' } } };
   }
 
   /** Returns how the fields of a form are sent. Fields that are sent in the default way are omitted. */
   #formFields(body: Body): NonNullable<ServiceBody['fields']> {
     const { encoding } = body;
-    const converted = this.#formSchema(body);
-    const properties = propertiesOf(converted, this.#schemas.defs);
+    const convertedSchema = this.#formSchema(body);
+    const properties = propertiesOf(convertedSchema, this.#schemas.defs);
     const names = new Set([...Object.keys(properties), ...Object.keys(encoding)]);
     const fields = [...names].map(
       (name) => [name, fieldOf(getOwn(properties, name), getOwn(encoding, name))] as const,
@@ -380,8 +380,8 @@ function isBinary(schema: Json | undefined): boolean {
   if (!isJsonObject(schema)) return false;
   const type = getOwn(schema, 'type');
   if (getOwn(schema, 'format') === 'binary') return true;
-  const media = getOwn(schema, 'contentMediaType');
-  return type === undefined && media !== undefined && getOwn(schema, 'contentEncoding') === undefined;
+  const mediaType = getOwn(schema, 'contentMediaType');
+  return type === undefined && mediaType !== undefined && getOwn(schema, 'contentEncoding') === undefined;
 }
 
 const MAX_FIELDS = 500;
@@ -396,8 +396,11 @@ function propertiesOf(schema: JsonObject, defs: JsonObject, result: JsonObject =
   const reference = getOwn(schema, '$ref');
   const target = typeof reference === 'string' ? getOwn(defs, reference.slice('#/$defs/'.length)) : undefined;
   const all = getOwn(schema, 'allOf');
-  const parts = [...(Array.isArray(all) ? all.slice(0, 20) : []), ...(target === undefined ? [] : [target])];
-  for (const part of parts) propertiesOf(objectOrEmpty(part), defs, result, depth + 1);
+  const subschemas = [
+    ...(Array.isArray(all) ? all.slice(0, 20) : []),
+    ...(target === undefined ? [] : [target]),
+  ];
+  for (const subschema of subschemas) propertiesOf(objectOrEmpty(subschema), defs, result, depth + 1);
   return result;
 }
 

@@ -64,18 +64,21 @@ function isArgumentName(name: string): boolean {
   return /^[A-Za-z0-9_.-]{1,64}$/.test(name) && name !== '__proto__';
 }
 
-/** Returns true if a pattern with `*` for any characters matches the whole text. Takes time in proportion to both. */
+/**
+ * Returns true if a pattern with `*` for any characters matches the whole text. Takes time proportional to the lengths
+ * of both.
+ */
 export function matchesPattern(pattern: string, text: string): boolean {
-  const pieces = pattern.split('*');
-  const [first = '', ...others] = pieces;
+  const literals = pattern.split('*');
+  const [first = '', ...others] = literals;
   const last = others.pop();
   if (last === undefined) return pattern === text;
   if (!text.startsWith(first)) return false;
   let position = first.length;
-  for (const piece of others) {
-    const found = text.indexOf(piece, position);
-    if (found < 0) return false;
-    position = found + piece.length;
+  for (const literal of others) {
+    const index = text.indexOf(literal, position);
+    if (index < 0) return false;
+    position = index + literal.length;
   }
   return text.length - last.length >= position && text.endsWith(last);
 }

@@ -136,8 +136,9 @@ function operationOf(
     path: path.replace(/[?#].*$/s, ''),
     key: `${method} ${path}`,
     operationId: typeof operationId === 'string' && operationId.trim() !== '' ? operationId : undefined,
-    summary: trimmedOrEmpty(getOwn(value, 'summary')) || trimmedOrEmpty(getOwn(item, 'summary')),
-    description: trimmedOrEmpty(getOwn(value, 'description')) || trimmedOrEmpty(getOwn(item, 'description')),
+    summary: trimmedTextOrEmpty(getOwn(value, 'summary')) || trimmedTextOrEmpty(getOwn(item, 'summary')),
+    description:
+      trimmedTextOrEmpty(getOwn(value, 'description')) || trimmedTextOrEmpty(getOwn(item, 'description')),
     tags: listOrEmpty(getOwn(value, 'tags')).slice(0, MAX_TAGS).map(tagOf),
     parameters: parametersOf(document, path, [item, value]),
     body: method === 'GET' || method === 'HEAD' ? undefined : bodyOf(document, getOwn(value, 'requestBody')),
@@ -147,7 +148,7 @@ function operationOf(
       : undefined,
     servers: listOrEmpty(servers.find((server) => listOrEmpty(server).length > 0))
       .slice(0, 1)
-      .filter((each) => isJsonObject(each)),
+      .filter((server) => isJsonObject(server)),
   };
 }
 
@@ -215,13 +216,13 @@ function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefi
     );
   }
   const style = styleIn(location, getOwn(object, 'style'));
-  const media = mediaOf(document, found, [/^application\/json$/]);
+  const media = preferredMediaTypeOf(document, found, [/^application\/json$/]);
   const explode = getOwn(object, 'explode');
   return {
     in: location,
     name,
     required: location === 'path' || getOwn(object, 'required') === true,
-    description: trimmedOrEmpty(getOwn(object, 'description')) || undefined,
+    description: trimmedTextOrEmpty(getOwn(object, 'description')) || undefined,
     schema: media ? media.schema : schemaOf(found, []),
     style,
     explode: typeof explode === 'boolean' ? explode : style === 'form',
@@ -257,12 +258,12 @@ function bodyOf(document: OpenApiDocument, value: Json | undefined): Body | unde
   if (!found) return undefined;
   const { object } = found;
   if (Object.keys(objectOrEmpty(getOwn(object, 'content'))).length === 0) return undefined;
-  const media = mediaOf(document, found, PREFERRED_TYPES);
+  const media = preferredMediaTypeOf(document, found, PREFERRED_TYPES);
   if (!media) throw new UnsupportedDocumentError('has a body without a usable media type');
   return {
     mediaType: media.mediaType,
     required: getOwn(object, 'required') === true,
-    description: trimmedOrEmpty(getOwn(object, 'description')) || undefined,
+    description: trimmedTextOrEmpty(getOwn(object, 'description')) || undefined,
     schema: media.schema,
     encoding: Object.fromEntries(
       Object.entries(objectOrEmpty(getOwn(media.object, 'encoding'))).slice(0, MAX_ENCODINGS),
@@ -274,18 +275,18 @@ function bodyOf(document: OpenApiDocument, value: Json | undefined): Body | unde
 const MEDIA_TYPE = /^(?:\*|[\w!#$&^.+-]+)\/[\w!#$&^.+*-]+(?:\s*;\s*[\w.-]+="?[\w .:/+-]*"?)*$/;
 const MAX_MEDIA_TYPES = 50;
 
-interface Media {
+interface ResolvedMediaType {
   mediaType: string;
   object: JsonObject;
   schema: Json | undefined;
 }
 
 /** Returns the media type that matches the earliest of `preferredTypes`; without a match, the first media type. */
-function mediaOf(
+function preferredMediaTypeOf(
   document: OpenApiDocument,
   { object, pointer }: ResolvedObject,
   preferredTypes: readonly RegExp[],
-): Media | undefined {
+): ResolvedMediaType | undefined {
   const content = objectOrEmpty(getOwn(object, 'content'));
   const types = Object.keys(content).slice(0, MAX_MEDIA_TYPES).filter(isMediaType);
   const mediaType =
@@ -311,21 +312,23 @@ const MAX_REPEATED_CHARS = 1000;
 const schemaSizes = new WeakMap<JsonObject, number>();
 
 /** Returns the schema, or a reference to it if the schema is large and other operations may share it. */
-function schemaOf({ object, pointer }: ResolvedObject, steps: readonly string[]): Json | undefined {
+function schemaOf({ object, pointer }: ResolvedObject, pointerTokens: readonly string[]): Json | undefined {
   const schema = getOwn(object, 'schema');
   if (pointer === undefined || !isJsonObject(schema)) return schema;
   const size = schemaSizes.get(schema) ?? JSON.stringify(schema).length;
   schemaSizes.set(schema, size);
   if (size <= MAX_REPEATED_CHARS) return schema;
-  return { $ref: [pointer, ...steps.map(encodePointerToken), 'schema'].join('/') };
+  return { $ref: [pointer, ...pointerTokens.map(encodePointerToken), 'schema'].join('/') };
 }
 
 const responseTypes = new WeakMap<JsonObject, string[]>();
 
 /** Returns the media types of successful responses, at most ten. */
 function responseMediaTypes(document: OpenApiDocument, value: Json | undefined): string[] {
-  const statuses = Object.entries(objectOrEmpty(value)).filter(([status]) => /^2|^default$/i.test(status));
-  const types = statuses.slice(0, 10).flatMap(([, response]) => {
+  const successfulResponses = Object.entries(objectOrEmpty(value)).filter(([status]) =>
+    /^2|^default$/i.test(status),
+  );
+  const types = successfulResponses.slice(0, 10).flatMap(([, response]) => {
     try {
       const { object } = resolve(document, response) ?? {};
       if (!object) return [];
@@ -354,7 +357,7 @@ export function listOrEmpty(value: Json | undefined): Json[] {
 }
 
 /** Returns a string of at most MAX_TEXT_CHARS characters, without surrounding spaces; empty for any other value. */
-export function trimmedOrEmpty(value: Json | undefined): string {
+export function trimmedTextOrEmpty(value: Json | undefined): string {
   return typeof value === 'string' ? value.slice(0, MAX_TEXT_CHARS).trim() : '';
 }
 

@@ -14,7 +14,7 @@ const MAX_ITEMS_BYTES = 8 * 2 ** 20;
 
 /** The first page, and a function that requests another page. */
 interface PageSource {
-  first: ServiceResponse;
+  firstPage: ServiceResponse;
   send: (this: void, next: NextPageRequest) => Promise<ServiceResponse>;
 }
 
@@ -25,15 +25,15 @@ interface PageSource {
  */
 export async function collectPages(
   { id, paging }: { id: string; paging: Paging },
-  { first, send }: PageSource,
+  { firstPage, send }: PageSource,
 ): Promise<{ data: Json; items: Json[] }> {
-  const items = itemsOf(paging, first.data);
+  const items = itemsOf(paging, firstPage.data);
   const requestedKeys = new Set<string>();
-  let response = first;
+  let response = firstPage;
   let previousText = JSON.stringify(items);
-  let bytes = Buffer.byteLength(previousText);
-  for (let page = 1; page < paging.pages && bytes < MAX_ITEMS_BYTES; page++) {
-    const next = nextPage(paging, { response, pageCount: page, itemCount: items.length });
+  let byteCount = Buffer.byteLength(previousText);
+  for (let page = 1; page < paging.pages && byteCount < MAX_ITEMS_BYTES; page++) {
+    const next = nextPageRequest(paging, { response, pageCount: page, itemCount: items.length });
     if (next === undefined) break;
     const requestKey = JSON.stringify(next);
     if (requestedKeys.has(requestKey))
@@ -46,7 +46,7 @@ export async function collectPages(
     if (paging.by !== undefined && nextItems.length > 0 && text === previousText)
       throw repeatedPagesError(id, page, 'is followed by the same page again');
     previousText = text;
-    bytes += Buffer.byteLength(text);
+    byteCount += Buffer.byteLength(text);
     items.push(...nextItems);
   }
   return { data: response.data, items };
@@ -68,7 +68,7 @@ interface Position {
   itemCount: number;
 }
 
-function nextPage(paging: Paging, position: Position): NextPageRequest | undefined {
+function nextPageRequest(paging: Paging, position: Position): NextPageRequest | undefined {
   const { data, headers } = position.response;
   if (paging.by === 'link') {
     const url = nextLink(headers['link'] ?? '');

@@ -110,11 +110,11 @@ function fillPath(
   args: JsonObject,
   keys: CredentialParts['path'],
 ): string {
-  const byName = new Map(
+  const parametersByName = new Map(
     parameters.filter((parameter) => parameter.in === 'path').map((parameter) => [parameter.name, parameter]),
   );
   const filledPath = path.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => {
-    const parameter = byName.get(name);
+    const parameter = parametersByName.get(name);
     if (!parameter) return (Object.hasOwn(keys, name) ? keys[name] : undefined) ?? percentEncode(whole);
     const value = getOwn(args, parameter.argument);
     if (value === undefined || value === null)
@@ -137,10 +137,10 @@ function queryOf(tool: ServiceTool, parameter: ServiceParameter, value: Json): s
   );
   const isExploded =
     parameter.explode && parameter.style === 'form' && isJsonObject(value) && !parameter.json;
-  const conflict = isExploded ? pairs.find(({ name }) => isQueryName(tool, name)) : undefined;
-  if (conflict)
+  const conflictingPair = isExploded ? pairs.find(({ name }) => isQueryName(tool, name)) : undefined;
+  if (conflictingPair)
     throw new ArgumentError(
-      `"${parameter.argument}" has a member "${conflict.name}", which is another parameter`,
+      `"${parameter.argument}" has a member "${conflictingPair.name}", which is another parameter`,
     );
   return queryText(pairs, parameter.reserved === true ? percentEncodeExceptReserved : percentEncode);
 }

@@ -66,5 +66,5 @@ export function outputOf({ answer, paging }: ServiceTool, data: Json, items?: Js
 }
 
 function lastSegment(path: string): string {
-  return path.split(/[.[\]]+/).findLast((part) => part !== '') ?? path;
+  return path.split(/[.[\]]+/).findLast((segment) => segment !== '') ?? path;
 }

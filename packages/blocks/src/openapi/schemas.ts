@@ -9,7 +9,9 @@ const MAX_TEXT_CHARS = 2000;
 const MAX_SHORT_TEXT_CHARS = 200;
 
 /** Returns a schema that allows any value, with the reason. */
-const anyValue = (problem: string): JsonObject => ({ description: `Any value: its schema ${problem}.` });
+const anyValueSchema = (problem: string): JsonObject => ({
+  description: `Any value: its schema ${problem}.`,
+});
 
 /**
  * Converts schemas of a document to JSON Schema 2020-12. Each schema that they refer to is converted once, into `defs`,
@@ -29,12 +31,12 @@ export class SchemaConverter {
 
   /** Returns the converted schema. Its references point to `defs`. */
   convert(schema: Json | undefined): JsonObject {
-    const converted = this.#convertSchema(schema ?? {});
+    const convertedSchema = this.#convertSchema(schema ?? {});
     for (let next = this.#queue.pop(); next; next = this.#queue.pop()) {
       const [name, value] = next;
       this.defs[name] = this.#convertSchema(value);
     }
-    return converted;
+    return convertedSchema;
   }
 
   #convertSchema(schema: Json): JsonObject {
@@ -43,13 +45,13 @@ export class SchemaConverter {
     if (!isJsonObject(schema)) return {};
     const reference = getOwn(schema, '$ref');
     if (typeof reference === 'string') return withNull(schema, this.#convertReference(reference, schema));
-    const converted: JsonObject = {};
+    const convertedSchema: JsonObject = {};
     for (const [keyword, convertKeyword] of KEYWORDS) {
       const value = getOwn(schema, keyword);
       const result = value === undefined ? undefined : convertKeyword(value, this.#convertInner, schema);
-      if (result !== undefined) converted[keyword] = result;
+      if (result !== undefined) convertedSchema[keyword] = result;
     }
-    return withNull(schema, withBounds(schema, converted));
+    return withNull(schema, withBounds(schema, convertedSchema));
   }
 
   readonly #convertInner = (schema: Json): JsonObject => this.#convertSchema(schema);
@@ -60,7 +62,7 @@ export class SchemaConverter {
       const description = text(MAX_TEXT_CHARS)(getOwn(schema, 'description') ?? null);
       return { $ref: `#/$defs/${name}`, ...(description !== undefined && { description }) };
     } catch (error) {
-      if (error instanceof UnsupportedDocumentError) return anyValue(error.message);
+      if (error instanceof UnsupportedDocumentError) return anyValueSchema(error.message);
       throw error;
     }
   }
@@ -112,7 +114,7 @@ const text =
 const shortText: KeywordConverter = (value) =>
   typeof value === 'string' && value.length <= MAX_SHORT_TEXT_CHARS ? value : undefined;
 const number: KeywordConverter = (value) => (typeof value === 'number' ? value : undefined);
-const count: KeywordConverter = (value) =>
+const nonNegativeInteger: KeywordConverter = (value) =>
   Number.isSafeInteger(value) && Number(value) >= 0 ? value : undefined;
 const flag: KeywordConverter = (value) => (value === true ? true : undefined);
 /** Maximum number of levels of a value in a schema, such as a default. */
@@ -175,13 +177,13 @@ const KEYWORDS: ReadonlyMap<string, KeywordConverter> = new Map(
     maximum: number,
     exclusiveMinimum: number,
     exclusiveMaximum: number,
-    minLength: count,
-    maxLength: count,
+    minLength: nonNegativeInteger,
+    maxLength: nonNegativeInteger,
     pattern: shortText,
-    minItems: count,
-    maxItems: count,
-    minProperties: count,
-    maxProperties: count,
+    minItems: nonNegativeInteger,
+    maxItems: nonNegativeInteger,
+    minProperties: nonNegativeInteger,
+    maxProperties: nonNegativeInteger,
     deprecated: flag,
   }),
 );
@@ -201,27 +203,27 @@ function isReadOnly(schema: Json | undefined): boolean {
 }
 
 /** Converts exclusive bounds of OpenAPI 3.0, in which `exclusiveMinimum: true` makes `minimum` exclusive. */
-function withBounds(schema: JsonObject, converted: JsonObject): JsonObject {
-  const bounded = { ...converted };
+function withBounds(schema: JsonObject, convertedSchema: JsonObject): JsonObject {
+  const boundedSchema = { ...convertedSchema };
   for (const [bound, exclusive] of [
     ['minimum', 'exclusiveMinimum'],
     ['maximum', 'exclusiveMaximum'],
   ] as const) {
-    if (getOwn(schema, exclusive) !== true || bounded[bound] === undefined) continue;
-    bounded[exclusive] = bounded[bound];
-    delete bounded[bound];
+    if (getOwn(schema, exclusive) !== true || boundedSchema[bound] === undefined) continue;
+    boundedSchema[exclusive] = boundedSchema[bound];
+    delete boundedSchema[bound];
   }
-  return bounded;
+  return boundedSchema;
 }
 
 /** Allows null if the schema has `nullable: true`, as in OpenAPI 3.0. */
-function withNull(schema: JsonObject, converted: JsonObject): JsonObject {
-  if (getOwn(schema, 'nullable') !== true) return converted;
-  const { type, enum: values, description, ...others } = converted;
+function withNull(schema: JsonObject, convertedSchema: JsonObject): JsonObject {
+  if (getOwn(schema, 'nullable') !== true) return convertedSchema;
+  const { type, enum: values, description, ...others } = convertedSchema;
   const annotations = description === undefined ? {} : { description };
   if (type === undefined) {
     const allowsAnyValue = Object.keys(others).length === 0 && values === undefined;
-    if (allowsAnyValue) return converted;
+    if (allowsAnyValue) return convertedSchema;
     return {
       ...annotations,
       anyOf: [{ ...others, ...(values !== undefined && { enum: values }) }, { type: 'null' }],
@@ -257,7 +259,7 @@ const DETAIL_LEVELS: readonly DetailLevel[] = [
   { maxHops: 0, maxLevels: 4, keepsDescriptions: false },
 ];
 
-const TOO_LARGE = anyValue('is too large to show');
+const TOO_LARGE = anyValueSchema('is too large to show');
 
 /**
  * Returns the schema with the definitions that it needs, in at most `maxChars` characters of JSON. If it is larger,
@@ -270,7 +272,7 @@ export function bundleSchema(
   maxChars: number,
 ): { schema: JsonObject; isComplete: boolean } | undefined {
   for (const [index, detail] of DETAIL_LEVELS.entries()) {
-    const result = bundleWith(schema, { defs, maxChars, detail });
+    const result = bundleAtDetailLevel(schema, { defs, maxChars, detail });
     if (result) return { schema: result.schema, isComplete: index === 0 && !result.isTruncated };
   }
   return undefined;
@@ -282,23 +284,23 @@ interface BundleOptions {
   detail: DetailLevel;
 }
 
-function bundleWith(
+function bundleAtDetailLevel(
   schema: JsonObject,
   { defs, maxChars, detail }: BundleOptions,
 ): { schema: JsonObject; isTruncated: boolean } | undefined {
-  const boundedCopy = new BoundedSchemaCopy(detail, maxChars);
+  const converter = new BoundedSchemaConverter(detail, maxChars);
   try {
-    const root = boundedCopy.copySchema(schema, 0) as JsonObject;
+    const root = converter.copySchema(schema, 0) as JsonObject;
     const usedDefs: JsonObject = {};
     // The loop also visits the names that `copySchema` adds to the map: it is a breadth-first search.
-    for (const [name, hop] of boundedCopy.hopsByName) {
-      const def = hop > detail.maxHops ? TOO_LARGE : (getOwn(defs, name) ?? anyValue('is missing'));
-      usedDefs[name] = boundedCopy.copySchema(def, 2, { name, hop });
-      if (def === TOO_LARGE) boundedCopy.isTruncated = true;
+    for (const [name, hop] of converter.hopsByName) {
+      const def = hop > detail.maxHops ? TOO_LARGE : (getOwn(defs, name) ?? anyValueSchema('is missing'));
+      usedDefs[name] = converter.copySchema(def, 2, { name, hop });
+      if (def === TOO_LARGE) converter.isTruncated = true;
     }
     return {
-      schema: { ...root, ...(boundedCopy.hopsByName.size > 0 && { $defs: usedDefs }) },
-      isTruncated: boundedCopy.isTruncated,
+      schema: { ...root, ...(converter.hopsByName.size > 0 && { $defs: usedDefs }) },
+      isTruncated: converter.isTruncated,
     };
   } catch (error) {
     if (error instanceof OverflowError) return undefined;
@@ -316,7 +318,7 @@ const DATA_KEYWORDS: ReadonlySet<string> = new Set(['enum', 'const', 'default', 
  * Copies schemas up to a level of detail and a number of characters. Throws `OverflowError` when there are more, so
  * that the work is bounded.
  */
-class BoundedSchemaCopy {
+class BoundedSchemaConverter {
   /** Names of definitions with the number of references that lead there, in the order in which they are found. */
   readonly hopsByName = new Map<string, number>();
   isTruncated = false;
@@ -347,7 +349,7 @@ class BoundedSchemaCopy {
     if (!isJsonObject(schema)) return this.#copyData(schema);
     if (level >= this.#detail.maxLevels) return this.#truncate(schema);
     const reference = getOwn(schema, '$ref');
-    if (typeof reference === 'string') this.#requireDefinition(reference.slice('#/$defs/'.length));
+    if (typeof reference === 'string') this.#addRequiredDefinition(reference.slice('#/$defs/'.length));
     return this.#copyObject(schema, (keyword, value) => {
       if (keyword === 'description' && !this.#detail.keepsDescriptions && level > 2) return undefined;
       if (DATA_KEYWORDS.has(keyword)) return this.#copyData(value);
@@ -383,7 +385,7 @@ class BoundedSchemaCopy {
     return value;
   }
 
-  #requireDefinition(name: string): void {
+  #addRequiredDefinition(name: string): void {
     if (!this.hopsByName.has(name)) this.hopsByName.set(name, this.#hop + 1);
   }
 

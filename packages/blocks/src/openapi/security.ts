@@ -2,7 +2,7 @@ import { getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { resolve, UnsupportedDocumentError } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
-import { objectOrEmpty, trimmedOrEmpty } from './operations.ts';
+import { objectOrEmpty, trimmedTextOrEmpty } from './operations.ts';
 import type { Operation, ParameterLocation } from './operations.ts';
 
 /** How one part of a credential is sent. */
@@ -59,18 +59,18 @@ function readAlternative(document: OpenApiDocument, alternative: JsonObject): Se
     const scheme = readScheme(document, name, alternative[name]);
     if (typeof scheme === 'string') return scheme;
     const earlierSchemes = Object.values(schemes);
-    const bearer = earlierSchemes.find(({ type }) => type === 'bearer');
+    const bearerScheme = earlierSchemes.find(({ type }) => type === 'bearer');
     const isAtSameLocation = (other: Scheme): boolean =>
       scheme.type === 'key' && other.type === 'key' && locationOf(other) === locationOf(scheme);
     if (earlierSchemes.some(isAtSameLocation)) continue;
-    if (scheme.type === 'bearer' && bearer?.type === 'bearer')
-      bearer.scopes = [...new Set([...bearer.scopes, ...scheme.scopes])];
+    if (scheme.type === 'bearer' && bearerScheme?.type === 'bearer')
+      bearerScheme.scopes = [...new Set([...bearerScheme.scopes, ...scheme.scopes])];
     else schemes[name] = scheme;
   }
-  const targets = Object.values(schemes).map((scheme) =>
+  const locations = Object.values(schemes).map((scheme) =>
     scheme.type === 'key' ? locationOf(scheme) : 'header authorization',
   );
-  return new Set(targets).size === targets.length ? schemes : 'needs two credentials in one header';
+  return new Set(locations).size === locations.length ? schemes : 'needs two credentials in one header';
 }
 
 /** Returns the scheme, or why it cannot be used. */
@@ -79,13 +79,14 @@ function readScheme(document: OpenApiDocument, name: string, scopes: Json | unde
   if (!scheme) return `needs the credential "${name.slice(0, 100)}", which the document does not describe`;
   const type = getOwn(scheme, 'type');
   if (type === 'oauth2' || type === 'openIdConnect') {
-    const required = Array.isArray(scopes) ? scopes.slice(0, MAX_SCOPES) : [];
+    const requiredScopes = Array.isArray(scopes) ? scopes.slice(0, MAX_SCOPES) : [];
     const isScope = (scope: Json): scope is string => typeof scope === 'string' && scope.length <= 200;
-    return { type: 'bearer', scopes: required.filter(isScope) };
+    return { type: 'bearer', scopes: requiredScopes.filter(isScope) };
   }
-  if (type === 'http') return httpScheme(trimmedOrEmpty(getOwn(scheme, 'scheme')).toLowerCase());
-  if (type === 'apiKey') return keyOf(scheme) ?? 'needs a key without a name, or in an unknown location';
-  return `needs a credential of the type ${trimmedOrEmpty(type).slice(0, 100)}`;
+  if (type === 'http') return httpScheme(trimmedTextOrEmpty(getOwn(scheme, 'scheme')).toLowerCase());
+  if (type === 'apiKey')
+    return apiKeyScheme(scheme) ?? 'needs a key without a name, or in an unknown location';
+  return `needs a credential of the type ${trimmedTextOrEmpty(type).slice(0, 100)}`;
 }
 
 function httpScheme(scheme: string): Scheme | string {
@@ -95,7 +96,7 @@ function httpScheme(scheme: string): Scheme | string {
     : `needs HTTP authentication with the scheme ${scheme.slice(0, 100)}`;
 }
 
-function keyOf(scheme: JsonObject): Extract<Scheme, { type: 'key' }> | undefined {
+function apiKeyScheme(scheme: JsonObject): Extract<Scheme, { type: 'key' }> | undefined {
   const name = getOwn(scheme, 'name');
   const location = (['header', 'query', 'cookie'] as const).find(
     (candidate) => candidate === getOwn(scheme, 'in'),
@@ -112,7 +113,7 @@ export function apiKeyLocations(document: OpenApiDocument): Set<string> {
   const locations = new Set<string>();
   for (const value of Object.values(schemesOf(document))) {
     try {
-      const key = keyOf(resolve(document, value)?.object ?? {});
+      const key = apiKeyScheme(resolve(document, value)?.object ?? {});
       if (key) locations.add(locationOf(key));
     } catch (error) {
       if (!(error instanceof UnsupportedDocumentError)) throw error;

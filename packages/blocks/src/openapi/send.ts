@@ -76,8 +76,8 @@ async function exchange(
     return { status, headers, data: dataOf(body, headers['content-type'] ?? '') };
   }
   const { maxBytes } = file;
-  const limit = maxBytes !== undefined && { maxResponseBytes: maxBytes };
-  const { body, status, headers: pairs } = await http.open({ ...options, ...limit, toFile: true });
+  const limitOptions = maxBytes !== undefined && { maxResponseBytes: maxBytes };
+  const { body, status, headers: pairs } = await http.open({ ...options, ...limitOptions, toFile: true });
   const headers = Object.fromEntries(pairs);
   const type = headers['content-type'] ?? '';
   const isOk = status >= 200 && status < 400;
@@ -102,9 +102,11 @@ function nameOf(
 ): string {
   if (typeof argument === 'string' && argument.trim() !== '') return argument;
   const disposition = (headers['content-disposition'] ?? '').slice(0, 2000);
-  const [, encoded] = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(disposition) ?? [];
-  const [, quoted, plain] = /;\s*filename\s*=\s*(?:"([^"]*)"|([^;\s"]+))/i.exec(disposition) ?? [];
-  return tryDecode(encoded) ?? quoted ?? plain ?? tryDecode(new URL(displayUrl).pathname) ?? 'file';
+  const [, encodedName] = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(disposition) ?? [];
+  const [, quotedName, plainName] = /;\s*filename\s*=\s*(?:"([^"]*)"|([^;\s"]+))/i.exec(disposition) ?? [];
+  return (
+    tryDecode(encodedName) ?? quotedName ?? plainName ?? tryDecode(new URL(displayUrl).pathname) ?? 'file'
+  );
 }
 
 /** Returns the text without percent-encoding; undefined for text that is not encoded correctly. */
@@ -147,8 +149,8 @@ function msUntilReset(
   nowMs: number,
 ): number | undefined {
   const time = Number(headers[answer?.reset?.toLowerCase() ?? ''] ?? Number.NaN);
-  const atMs = time > MAX_EPOCH_SECONDS ? time : time * 1000;
-  return Number.isFinite(atMs) ? Math.max(0, atMs - nowMs) : undefined;
+  const resetAtMs = time > MAX_EPOCH_SECONDS ? time : time * 1000;
+  return Number.isFinite(resetAtMs) ? Math.max(0, resetAtMs - nowMs) : undefined;
 }
 
 /** True for a failure of the HTTP client. Other errors are not failures of the service, and are rethrown. */

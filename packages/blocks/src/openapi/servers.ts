@@ -1,7 +1,7 @@
 import { getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { OpenApiDocument } from './document.ts';
-import { objectOrEmpty, trimmedOrEmpty } from './operations.ts';
+import { objectOrEmpty, trimmedTextOrEmpty } from './operations.ts';
 import { digestOf } from './schemas.ts';
 
 /** Options for converting the servers of a document to base URLs. */
@@ -33,7 +33,7 @@ export function serviceOfServer(
 ): ServiceDescription {
   const { root } = document;
   const title =
-    trimmedOrEmpty(getOwn(objectOrEmpty(getOwn(root, 'info')), 'title')).slice(0, 200) || options.name;
+    trimmedTextOrEmpty(getOwn(objectOrEmpty(getOwn(root, 'info')), 'title')).slice(0, 200) || options.name;
   const baseUrl = baseUrlOf(server, options);
   if (server === undefined || server === mainServer || baseUrl === undefined)
     return { name: options.name, title, baseUrl: baseUrl ?? baseUrlOf(undefined, options) };

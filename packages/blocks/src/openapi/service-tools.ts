@@ -92,8 +92,8 @@ export class ServiceTools {
 
   /** Returns the tools of a service that may be used and match a query, the best match first. */
   search(service: string, query: string, selection: Selection): ServiceTool[] {
-    const found = this.#indexOf(service).search(query.slice(0, MAX_QUERY_CHARS));
-    return found.flatMap(({ id }) => {
+    const results = this.#indexOf(service).search(query.slice(0, MAX_QUERY_CHARS));
+    return results.flatMap(({ id }) => {
       const tool = this.#byId.get(id as string)?.tool;
       return tool && isSelected(tool, selection) ? [tool] : [];
     });
@@ -106,8 +106,8 @@ export class ServiceTools {
   }
 
   #indexOf(service: string): MiniSearch {
-    const existing = this.#indexes.get(service);
-    if (existing) return existing;
+    const existingIndex = this.#indexes.get(service);
+    if (existingIndex) return existingIndex;
     const index = new MiniSearch({
       fields: ['id', 'title', 'text', 'tags'],
       tokenize: wordsOf,
@@ -149,10 +149,12 @@ const STOP_WORDS: ReadonlySet<string> = new Set([
 
 /** Returns the stem of a word, the same for singular and plural; undefined for a stop word. */
 function stemOf(word: string): string | undefined {
-  const lower = word.toLowerCase();
-  if (STOP_WORDS.has(lower)) return undefined;
-  if (lower.length > 4 && lower.endsWith('ies')) return `${lower.slice(0, -3)}y`;
-  return lower.length > 3 && lower.endsWith('s') && !lower.endsWith('ss') ? lower.slice(0, -1) : lower;
+  const lowerCaseWord = word.toLowerCase();
+  if (STOP_WORDS.has(lowerCaseWord)) return undefined;
+  if (lowerCaseWord.length > 4 && lowerCaseWord.endsWith('ies')) return `${lowerCaseWord.slice(0, -3)}y`;
+  return lowerCaseWord.length > 3 && lowerCaseWord.endsWith('s') && !lowerCaseWord.endsWith('ss')
+    ? lowerCaseWord.slice(0, -1)
+    : lowerCaseWord;
 }
 
 function isSelected({ id, tags = [], readOnly }: ServiceTool, selection: Selection): boolean {

@@ -97,19 +97,19 @@ export async function uploadParts(
 
 /** Returns how many bytes the service has. */
 function receivedBytesIn({ headers }: ServiceResponse): number {
-  const [, last] = /^bytes=0-(\d{1,15})$/.exec(headers['range'] ?? '') ?? [];
-  return last === undefined ? 0 : Number(last) + 1;
+  const [, lastByte] = /^bytes=0-(\d{1,15})$/.exec(headers['range'] ?? '') ?? [];
+  return lastByte === undefined ? 0 : Number(lastByte) + 1;
 }
 
 /** Returns the URL for the parts. It must belong to the service, so that no other host gets the file. */
 function sessionUrlOf({ headers }: ServiceResponse, { url }: ServiceRequest, call: ToolInvocation): string {
   const location = headers['location'] ?? '';
-  const found = location !== '' && URL.canParse(location, url) ? new URL(location, url) : undefined;
-  if (found?.origin === new URL(url).origin && found.username === '') return found.href;
+  const sessionUrl = location !== '' && URL.canParse(location, url) ? new URL(location, url) : undefined;
+  if (sessionUrl?.origin === new URL(url).origin && sessionUrl.username === '') return sessionUrl.href;
   throw uploadError(
     call,
-    found
-      ? `names a URL at ${found.origin} for the file, which is another host`
+    sessionUrl
+      ? `names a URL at ${sessionUrl.origin} for the file, which is another host`
       : 'names no URL for the file',
   );
 }

@@ -55,24 +55,26 @@ function checkList(value: Json[]): Json[] {
  * Throws an ArgumentError for a value that would lead to another path.
  */
 export function pathText(name: string, value: Json, { style, explode }: Style): string {
-  const pieces = piecesOf(value, explode, percentEncode);
-  if (style === 'label') return `.${pieces.join(explode ? '.' : ',')}`;
+  const serializedValues = serializedValuesOf(value, explode, percentEncode);
+  if (style === 'label') return `.${serializedValues.join(explode ? '.' : ',')}`;
   if (style === 'matrix') {
     if (typeof value !== 'object' || value === null || !explode) {
-      const text = pieces.join(',');
+      const text = serializedValues.join(',');
       return text === '' ? `;${percentEncode(name)}` : `;${percentEncode(name)}=${text}`;
     }
-    const parts = Array.isArray(value) ? pieces.map((piece) => `${percentEncode(name)}=${piece}`) : pieces;
-    return parts.map((piece) => `;${piece}`).join('');
+    const matrixParameters = Array.isArray(value)
+      ? serializedValues.map((serializedValue) => `${percentEncode(name)}=${serializedValue}`)
+      : serializedValues;
+    return matrixParameters.map((parameter) => `;${parameter}`).join('');
   }
-  const text = pieces.join(',');
+  const text = serializedValues.join(',');
   if (text === '') throw new ArgumentError('is empty, which would lead to another path');
   return text;
 }
 
 /** Returns the text of a header. Throws an ArgumentError for characters that a header cannot have. */
 export function headerText(value: Json, { explode }: Style): string {
-  const text = piecesOf(value, explode, (piece) => piece).join(',');
+  const text = serializedValuesOf(value, explode, (itemText) => itemText).join(',');
   // RFC 9110 §5.5: a line break would begin another header.
   if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
     throw new ArgumentError('has a line break or another character that a header cannot have');
@@ -81,11 +83,11 @@ export function headerText(value: Json, { explode }: Style): string {
 
 /** Returns the value of a cookie. */
 export function cookieText(value: Json): string {
-  return piecesOf(value, false, percentEncode).join(',');
+  return serializedValuesOf(value, false, percentEncode).join(',');
 }
 
 /** Returns the items of a list, the members of an object as `key=value` or as keys and values in turn, or a scalar. */
-function piecesOf(value: Json, explode: boolean, encode: (text: string) => string): string[] {
+function serializedValuesOf(value: Json, explode: boolean, encode: (text: string) => string): string[] {
   if (Array.isArray(value)) return checkList(value).map((item) => encode(plainText(item)));
   if (!isJsonObject(value)) return [encode(plainText(value))];
   return membersOf(value).flatMap(([key, item]) => {
@@ -103,21 +105,21 @@ export interface Pair {
 
 /** Returns the pairs of a parameter of the query, or of a field of a form. */
 export function queryPairs(name: string, value: Json, { style, explode }: Style): Pair[] {
-  if (style === 'deepObject') return deepPairs(name, value, []);
+  if (style === 'deepObject') return deepObjectPairs(name, value, []);
   if (typeof value !== 'object' || value === null) return [pair(name, value)];
   if (explode) {
     if (Array.isArray(value)) return checkList(value).map((item) => pair(name, item));
     return membersOf(value).map(([key, item]) => pair(key, item));
   }
   const separator = { spaceDelimited: '%20', pipeDelimited: '%7C' }[style] ?? ',';
-  return [{ name, text: piecesOf(value, false, percentEncode).join(separator), isEncoded: true }];
+  return [{ name, text: serializedValuesOf(value, false, percentEncode).join(separator), isEncoded: true }];
 }
 
 function pair(name: string, value: Json): Pair {
   return { name, text: plainText(value), isEncoded: false };
 }
 
-function deepPairs(name: string, value: Json, pairs: Pair[], level = 0): Pair[] {
+function deepObjectPairs(name: string, value: Json, pairs: Pair[], level = 0): Pair[] {
   if (pairs.length > MAX_PAIRS) throw new ArgumentError(`has more than ${MAX_PAIRS} members`);
   if (typeof value !== 'object' || value === null) pairs.push(pair(name, value));
   else if (level >= MAX_LEVELS) throw new ArgumentError(`is nested more than ${MAX_LEVELS} levels deep`);
@@ -125,7 +127,7 @@ function deepPairs(name: string, value: Json, pairs: Pair[], level = 0): Pair[] 
     const members: Member[] = Array.isArray(value)
       ? value.map((item, index): Member => [String(index), item])
       : membersOf(value);
-    for (const [key, item] of members) deepPairs(`${name}[${key}]`, item, pairs, level + 1);
+    for (const [key, item] of members) deepObjectPairs(`${name}[${key}]`, item, pairs, level + 1);
   }
   return pairs;
 }

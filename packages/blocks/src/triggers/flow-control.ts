@@ -9,7 +9,7 @@ const MAX_RUNS = 100;
 const MAX_STARTS = 1000;
 const MAX_EVENTS = 1000;
 const DAY_SECONDS = 86_400;
-/** Without `maxSeconds`, a debounce lasts at most this many times its quiet time. */
+/** Without `maxSeconds`, a debounce lasts at most this many times its quiet period. */
 const DEBOUNCE_FACTOR = 10;
 
 /** Returns a schema for a whole number. Errors of schemas complete the message `it must be …`. */
@@ -67,7 +67,7 @@ function problemOf(values: Policy): string | undefined {
   return maxSeconds < quietSeconds ? 'has a debounce whose maxSeconds is less than its seconds' : undefined;
 }
 
-/** The field of flow control, for readers and editors. */
+/** The field of flow control, for the documentation and for workflow editors. */
 export const flowControlFields = {
   flowControl: z
     .json()

@@ -10,7 +10,7 @@ const TIMEOUT_MS = 30_000;
 
 /** Returns a header of a response; undefined if it is absent. `name` is in lower case. */
 export function headerOf({ headers }: Pick<HttpResponse, 'headers'>, name: string): string | undefined {
-  return headers.find(([each]) => each === name)?.[1];
+  return headers.find(([headerName]) => headerName === name)?.[1];
 }
 
 /** Sends a request of a poll. Throws a BlockError that shows only the host of the request. */
@@ -34,9 +34,9 @@ export function statusError(
   nowMs: number,
 ): ReturnType<typeof feedError> {
   const { status } = response;
-  const retryAfter = isRetryableStatus(status)
+  const retryAfterMs = isRetryableStatus(status)
     ? parseRetryAfterMs(headerOf(response, 'retry-after'), nowMs)
     : undefined;
   const message = `${server} responded with the status ${status}.`;
-  return feedError(message, retryAfter === undefined ? {} : { retryAfterMs: retryAfter });
+  return feedError(message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }

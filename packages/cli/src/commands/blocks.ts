@@ -53,10 +53,10 @@ async function unknownTypeError(
   const reason = unsupportedReason(type);
   if (reason !== undefined)
     return new UsageError(`Heddle does not run blocks of the type "${type}": ${reason}.`, LIST_HINT);
-  const similar = new SimilarNames(descriptions.map((description) => description.type)).findNearest(
+  const nearestMatch = new SimilarNames(descriptions.map((description) => description.type)).findNearest(
     type.toLowerCase(),
   );
-  const hint = similar ? `Did you mean "${similar.name}"?` : LIST_HINT;
+  const hint = nearestMatch ? `Did you mean "${nearestMatch.name}"?` : LIST_HINT;
   return new UsageError(`There is no block of the type "${type}".`, hint);
 }
 

@@ -10,14 +10,14 @@ import { addCredential, listCredentials, removeCredential } from './credentials.
 const KEY = 'sk-the-key-of-the-shop';
 
 /** Creates a data folder with one workspace, as the first start of `heddle serve` does. */
-async function openWorkspace() {
-  const data = createDataFolder();
-  const store = await openServiceStore({ data });
-  const created = await store.workspaces.bootstrap();
+async function createWorkspace() {
+  const dataFolder = createDataFolder();
+  const store = await openServiceStore({ data: dataFolder });
+  const bootstrapResult = await store.workspaces.bootstrap();
   await store.close();
-  const workspaceId = created?.workspaceId ?? '';
+  const workspaceId = bootstrapResult?.workspaceId ?? '';
   const options = {
-    data,
+    data: dataFolder,
     json: true,
     provider: 'shop',
     serviceAccount: false,
@@ -39,7 +39,7 @@ async function openWorkspace() {
 }
 
 it('heddle credentials adds, lists and removes credentials; output never has a key', async () => {
-  const { options, find } = await openWorkspace();
+  const { options, find } = await createWorkspace();
   const addIo = createRecordingIo(`${KEY}\n`);
   await addCredential(addIo, 'Shop', { ...options, description: 'of the shop' });
   const { data } = JSON.parse(addIo.stdout.text) as { data: { id: string } };
@@ -68,7 +68,7 @@ it('heddle credentials adds, lists and removes credentials; output never has a k
 });
 
 it('heddle credentials add replaces the key of a credential and keeps its id', async () => {
-  const { options, find } = await openWorkspace();
+  const { options, find } = await createWorkspace();
   const io = createRecordingIo(KEY);
   await addCredential(io, 'Shop', { ...options, json: false });
   const id = io.stdout.text.trim();
@@ -80,14 +80,14 @@ it('heddle credentials add replaces the key of a credential and keeps its id', a
 });
 
 it('heddle credentials add stores the key of a service account, with its line breaks', async () => {
-  const { options, find } = await openWorkspace();
+  const { options, find } = await createWorkspace();
   const key = '{\n  "private_key": "-----BEGIN KEY-----"\n}';
   await addCredential(createRecordingIo(key), 'Robot', { ...options, serviceAccount: true });
   expect(await find({ provider: 'shop', type: 'service_account' })).toMatchObject({ secret: key });
 });
 
 it('heddle credentials refuses an invalid key or provider, and an unknown workspace or folder', async () => {
-  const { options } = await openWorkspace();
+  const { options } = await createWorkspace();
   await expect(addCredential(createRecordingIo('\n'), 'Shop', options)).rejects.toThrow('There is no value');
   await expect(addCredential(createRecordingIo('two words'), 'Shop', options)).rejects.toThrow(
     'The key is invalid',

@@ -12,7 +12,7 @@ import { requireDataFolder } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { workspaceOf } from './keys.ts';
-import { printDone, withUsageErrors, readStdinValue, withSealedStore } from './sealed-store.ts';
+import { printSuccess, withUsageErrors, readStdinValue, withSealedStore } from './sealed-store.ts';
 
 type WorkspaceOptions = StoreOptions & { json: boolean; workspace?: string };
 
@@ -81,7 +81,7 @@ function printStoredCredential(
   if (json) writeJson(io, { data: { ...credential, created: isNew } });
   else {
     io.stdout.write(`${credential.id}\n`);
-    printDone(io, `The credential ${sanitizeLine(credential.name)} is ${isNew ? 'stored' : 'replaced'}.`);
+    printSuccess(io, `The credential ${sanitizeLine(credential.name)} is ${isNew ? 'stored' : 'replaced'}.`);
   }
 }
 
@@ -119,6 +119,6 @@ export async function removeCredential(io: Io, name: string, options: WorkspaceO
     );
   });
   if (options.json) writeJson(io, { data: { name, removed: true } });
-  else printDone(io, `The credential ${sanitizeLine(name)} is removed.`);
+  else printSuccess(io, `The credential ${sanitizeLine(name)} is removed.`);
   return EXIT.completed;
 }

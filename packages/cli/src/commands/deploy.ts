@@ -86,7 +86,7 @@ async function replaceDraft(
 }
 
 /**
- * Deploys the draft. `warningMessages`: problems that --compat reduces to warnings. If a server without --compat
+ * Deploys the draft. `warningMessages`: problems that --compat turns into warnings. If a server without --compat
  * refuses the draft because of one of them, the error's hint names the option.
  */
 async function deployDraft(
@@ -118,9 +118,9 @@ function errorMessages(details: Json | undefined): string[] {
 
 /** Returns the graph of a file, without the fields of the export format. */
 function draftOf(text: string): JsonObject {
-  const state = parseGraph(text);
+  const graph = parseGraph(text);
   const entries = DRAFT_KEYS.flatMap((key): [string, Json][] => {
-    const value = isJsonObject(state) ? getOwn(state, key) : undefined;
+    const value = isJsonObject(graph) ? getOwn(graph, key) : undefined;
     return value === undefined || value === null ? [] : [[key, value]];
   });
   return Object.fromEntries(entries);

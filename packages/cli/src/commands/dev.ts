@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DevServer } from '@heddle/temporal/server';
 import type { BlockOptions } from '../block-options.ts';
 import { readEnv } from '../env.ts';
-import { envValues } from '../input/env-values.ts';
+import { readEnvValues } from '../input/env-values.ts';
 import type { EnvOptions } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
 import { shellQuote } from '../render/format.ts';
@@ -11,7 +11,7 @@ import { styleFor } from '../render/style.ts';
 import { tableLines } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
 import { openServer } from '../temporal/dev-server.ts';
-import { TEMPORAL_DEFAULTS, serverOf } from '../temporal/server-options.ts';
+import { TEMPORAL_DEFAULTS, serverOptionsOf } from '../temporal/server-options.ts';
 import { startWorker } from '../temporal/start-worker.ts';
 import { runUntilStopped } from '../temporal/run-until-stopped.ts';
 
@@ -43,12 +43,12 @@ interface DevInfo {
  */
 export async function dev(io: Io, options: DevOptions): Promise<number> {
   const { data, port, grace, queue = TEMPORAL_DEFAULTS.queue } = options;
-  const environment = readEnv();
-  const env = await envValues(options, environment);
-  const { namespace } = serverOf(options, environment);
-  const serverInfo = await openServer(io, { port, namespace, folder: join(data, 'temporal') }, environment);
+  const processEnv = readEnv();
+  const env = await readEnvValues(options, processEnv);
+  const { namespace } = serverOptionsOf(options, processEnv);
+  const serverInfo = await openServer(io, { port, namespace, folder: join(data, 'temporal') }, processEnv);
   try {
-    const server = { ...serverOf(options, environment), address: serverInfo.address };
+    const server = { ...serverOptionsOf(options, processEnv), address: serverInfo.address };
     const worker = await startWorker(io, { ...options, server, data, queue, env });
     const { address, uiUrl } = serverInfo;
     const info = { address, namespace, queue, data, ui: uiUrl, server: serverInfo.server?.pid };

@@ -42,13 +42,13 @@ export async function execute(io: Io, workflow: string, options: ExecuteOptions)
     return EXIT.completed;
   }
   const select = options.select.length > 0 && { selectedOutputs: [...options.select] };
-  const run = await finalRunOf(client.streamObjects(path, { input, ...select }));
+  const run = await readFinalRun(client.streamObjects(path, { input, ...select }));
   if (options.json) writeJson(io, { data: run });
   else report(io, run);
   return exitCodeOf(stringAt(run, 'status'));
 }
 
-async function finalRunOf(lines: AsyncIterable<JsonObject>): Promise<JsonObject> {
+async function readFinalRun(lines: AsyncIterable<JsonObject>): Promise<JsonObject> {
   for await (const line of lines) {
     const type = stringAt(line, 'type');
     if (type === 'final') return dataOf(line);

@@ -9,8 +9,9 @@ export function findTrigger(
   idOrName: string,
   noun: 'schedule' | 'trigger' | 'webhook',
 ): JsonObject {
-  const byId = triggers.filter((trigger) => stringAt(trigger, 'id') === idOrName);
-  const matches = byId.length > 0 ? byId : triggers.filter((trigger) => belongsToWorkflow(trigger, idOrName));
+  const idMatches = triggers.filter((trigger) => stringAt(trigger, 'id') === idOrName);
+  const matches =
+    idMatches.length > 0 ? idMatches : triggers.filter((trigger) => belongsToWorkflow(trigger, idOrName));
   const [trigger] = matches;
   if (!trigger) {
     throw new UsageError(

@@ -34,8 +34,8 @@ export async function createKey(
 }
 
 async function ensureFirstUserId(store: ServiceStore): Promise<string> {
-  const created = await store.workspaces.bootstrap();
-  const userId = created?.userId ?? (await store.workspaces.findFirstUser())?.id;
+  const bootstrapResult = await store.workspaces.bootstrap();
+  const userId = bootstrapResult?.userId ?? (await store.workspaces.findFirstUser())?.id;
   if (userId === undefined)
     throw new UsageError(
       'There is no user yet who can own a key.',
@@ -157,7 +157,7 @@ export async function setWorkspace(
   const personalKeys = options.personalKeys === 'on';
   const workspaceId = await withServiceStore(options, async (store) => {
     const { workspaceId: id } = await workspaceOf(store, workspace);
-    await store.workspaces.setPersonalKeys(id, personalKeys);
+    await store.workspaces.setPersonalKeysAllowed(id, personalKeys);
     return id;
   });
   if (options.json) writeJson(io, { data: { id: workspaceId, personalKeys } });

@@ -6,14 +6,14 @@ import { followRun } from '../follow-run.ts';
 import { withEngine } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
 import { deployChildren } from '../input/children.ts';
-import { envValues } from '../input/env-values.ts';
+import { readEnvValues } from '../input/env-values.ts';
 import type { EnvOptions } from '../input/env-values.ts';
 import { readJsonOption } from '../input/json-source.ts';
-import { mocksOf } from '../input/mocks.ts';
+import { readMocks } from '../input/mocks.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { Io } from '../io.ts';
 import { isOnTemporal } from '../store-options.ts';
-import { preflight } from '../preflight.ts';
+import { printPreflightWarnings } from '../preflight.ts';
 import { styleFor } from '../render/style.ts';
 import { reportInvalid } from '../render/diagnostics.ts';
 import type { RunOptions } from '../run-options.ts';
@@ -23,14 +23,20 @@ import { UsageError } from '../usage-error.ts';
 export async function run(io: Io, file: string, options: RunOptions): Promise<number> {
   const isRemote = isRemoteOnly(options);
   warnAboutIgnoredOptions(io, options);
-  requireOneStdin(file, options);
+  requireSingleStdinUse(file, options);
   const workflowFile = await readWorkflow(io, file, options);
   const { plan } = workflowFile;
   if (!plan) return reportInvalid(io, workflowFile, options);
   const input = options.input === undefined ? {} : await readJsonOption(io, '--input', options.input);
   const { env, mocks } = await readEnvAndMocks(options);
   if (!options.json)
-    preflight(io, { ...options, file: workflowFile, plan, env: isRemote ? undefined : env, mocks });
+    printPreflightWarnings(io, {
+      ...options,
+      file: workflowFile,
+      plan,
+      env: isRemote ? undefined : env,
+      mocks,
+    });
   return withEngine(io, { ...options, env, recover: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file });
     const handle = await engine.start({ plan }, input, executeOptionsOf(options, mocks));
@@ -39,7 +45,7 @@ export async function run(io: Io, file: string, options: RunOptions): Promise<nu
 }
 
 /** Throws a usage error if the workflow and the input both come from standard input. */
-export function requireOneStdin(file: string | undefined, { input }: Pick<RunOptions, 'input'>): void {
+export function requireSingleStdinUse(file: string | undefined, { input }: Pick<RunOptions, 'input'>): void {
   if (file !== '-' || input !== '-') return;
   throw new UsageError(
     'Standard input cannot be both the workflow and its input.',
@@ -64,7 +70,7 @@ export function warnAboutIgnoredOptions(io: Io, options: RunOptions): void {
 export async function readEnvAndMocks(
   options: RunOptions,
 ): Promise<{ env: { [name: string]: string }; mocks: Json | undefined }> {
-  return { env: await envValues(options, readEnv()), mocks: await mocksOf(options) };
+  return { env: await readEnvValues(options, readEnv()), mocks: await readMocks(options) };
 }
 
 /** Returns the options of a run for the engine. */

@@ -1,5 +1,5 @@
 import type { RunListQuery } from '@heddle/engine';
-import type { ShownRun } from '@heddle/engine/reader';
+import type { ObservedRun } from '@heddle/engine/reader';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
@@ -38,7 +38,11 @@ export async function listRuns(io: Io, options: ListOptions): Promise<number> {
   return EXIT.completed;
 }
 
-function report(io: Io, page: { runs: ShownRun[]; nextCursor: string | null }, options: ListOptions): void {
+function report(
+  io: Io,
+  page: { runs: ObservedRun[]; nextCursor: string | null },
+  options: ListOptions,
+): void {
   const style = styleFor(io.stdout);
   if (page.runs.length === 0) {
     const isFiltered = options.status.length > 0 || options.workflow !== undefined;
@@ -46,7 +50,7 @@ function report(io: Io, page: { runs: ShownRun[]; nextCursor: string | null }, o
     return;
   }
   const rows = page.runs.map((run) => rowOf(run, style));
-  writeTable(io, ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK'], rows);
+  writeTable(io, ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'DURATION'], rows);
   if (page.nextCursor !== null) {
     const nextPageOption =
       options.cursor === undefined ? `--limit ${options.limit * 5}` : `--cursor ${page.nextCursor}`;
@@ -54,7 +58,7 @@ function report(io: Io, page: { runs: ShownRun[]; nextCursor: string | null }, o
   }
 }
 
-function rowOf(run: ShownRun, style: Style): string[] {
+function rowOf(run: ObservedRun, style: Style): string[] {
   const startedAt = run.startedAt ?? run.createdAt;
   return [
     shortId(run.runId),

@@ -7,7 +7,7 @@ import type { BindingOptions } from '../input/bindings.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { Io } from '../io.ts';
 import { withReader } from '../store-options.ts';
-import { preflight } from '../preflight.ts';
+import { printPreflightWarnings } from '../preflight.ts';
 import { reportInvalid } from '../render/diagnostics.ts';
 import { findRunId } from '../run-id.ts';
 import type { RunOptions } from '../run-options.ts';
@@ -16,7 +16,7 @@ import {
   blockArgs,
   readEnvAndMocks,
   executeOptionsOf,
-  requireOneStdin,
+  requireSingleStdinUse,
   isRemoteOnly,
   warnAboutIgnoredOptions,
 } from './run.ts';
@@ -32,7 +32,7 @@ export async function rerun(
   const isRemote = isRemoteOnly(options);
   warnAboutIgnoredOptions(io, options);
   requireFileToBind(file, options);
-  requireOneStdin(file, options);
+  requireSingleStdinUse(file, options);
   const earlierRun = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, run, options);
     return { runId, plan: await reader.planOf(runId) };
@@ -42,7 +42,13 @@ export async function rerun(
   const plan: Plan = workflowFile?.plan ?? earlierRun.plan;
   const { env, mocks } = await readEnvAndMocks(options);
   if (workflowFile && !options.json)
-    preflight(io, { ...options, file: workflowFile, plan, env: isRemote ? undefined : env, mocks });
+    printPreflightWarnings(io, {
+      ...options,
+      file: workflowFile,
+      plan,
+      env: isRemote ? undefined : env,
+      mocks,
+    });
   const input = options.input === undefined ? undefined : await readJsonOption(io, '--input', options.input);
   return withEngine(io, { ...options, env, recover: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file });

@@ -7,7 +7,7 @@ import { withEngine } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
 import { decisionsOf } from '../input/decisions.ts';
 import type { DecisionOptions } from '../input/decisions.ts';
-import { envValues } from '../input/env-values.ts';
+import { readEnvValues } from '../input/env-values.ts';
 import { readJsonOption } from '../input/json-source.ts';
 import type { Io } from '../io.ts';
 import { OTHER_PROCESS, tryAsOwner } from '../try-as-owner.ts';
@@ -41,7 +41,7 @@ interface ResumeRequest {
 export async function resumeRun(io: Io, id: string, options: ResumeOptions): Promise<number> {
   const answer = await answerOf(io, options);
   const input = answer ?? {};
-  const env = await envValues(options, readEnv());
+  const env = await readEnvValues(options, readEnv());
   const onTemporal = isOnTemporal(options);
   const { request, plan } = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, id, options);
@@ -96,12 +96,12 @@ async function findPauseToken(
     );
   }
   if (!secondPause) return firstPause.token;
-  const list = pauses.map(
+  const choices = pauses.map(
     ({ token, blockName }) => `--point ${shellQuote(token)}  ${sanitizeLine(blockName)}`,
   );
   throw new UsageError(
     `Run ${shortId(runId)} waits at ${pauses.length} pause points.`,
-    ['Choose the one to answer:', ...list].join('\n  '),
+    ['Choose the one to answer:', ...choices].join('\n  '),
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Json, Plan } from '@heddle/core';
-import type { LogDetail, ShownRun } from '@heddle/engine/reader';
+import type { LogDetail, ObservedRun } from '@heddle/engine/reader';
 import { EXIT } from '../exit-code.ts';
 import { isMocked } from '../input/mocks.ts';
 import { writeJson } from '../io.ts';
@@ -42,7 +42,7 @@ export async function showRun(io: Io, id: string, options: ShowOptions): Promise
   return EXIT.completed;
 }
 
-type RunWithCancelReason = ShownRun & { cancelReason: string | null };
+type RunWithCancelReason = ObservedRun & { cancelReason: string | null };
 
 /** Returns the logs, each with a mark if its block is mocked. */
 function markMocked(logs: readonly LogDetail[], mocks: Json): LogWithMockFlag[] {

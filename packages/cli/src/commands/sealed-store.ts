@@ -17,7 +17,7 @@ export async function readStdinValue(io: Io, example: string): Promise<string> {
 }
 
 /** Prints that a command has succeeded. */
-export function printDone(io: Io, message: string): void {
+export function printSuccess(io: Io, message: string): void {
   io.stderr.write(`${styleFor(io.stderr).green('✓')} ${message}\n`);
 }
 
@@ -30,10 +30,10 @@ export async function withSealedStore<T>(
   return withServiceStore(options, (store) => use(store, sealing));
 }
 
-/** Calls `act`. Converts errors that the user can correct into usage errors. */
-export async function withUsageErrors<T>(act: () => Promise<T>): Promise<T> {
+/** Calls `action`. Converts errors that the user can correct into usage errors. */
+export async function withUsageErrors<T>(action: () => Promise<T>): Promise<T> {
   try {
-    return await act();
+    return await action();
   } catch (error) {
     const { SealingError } = await import('@heddle/service');
     if (error instanceof RangeError || error instanceof SealingError) throw new UsageError(error.message);

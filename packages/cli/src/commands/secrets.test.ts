@@ -5,15 +5,15 @@ import { expect, it } from 'vitest';
 import { createDataFolder } from '../../../../test/support/data-folder.ts';
 import { createRecordingIo } from '../../../../test/support/io.ts';
 import { sealingOf } from '../serve/service-store.ts';
-import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts';
+import { listSecrets, removeSecret, resealSecrets, setSecret } from './secrets.ts';
 
 /** Creates a data folder with one workspace, as the first start of `heddle serve` does. */
-async function openWorkspace(): Promise<{ data: string; workspaceId: string; json: boolean }> {
+async function createWorkspace(): Promise<{ data: string; workspaceId: string; json: boolean }> {
   const data = createDataFolder();
   const store = await openServiceStore({ data });
-  const created = await store.workspaces.bootstrap();
+  const bootstrapResult = await store.workspaces.bootstrap();
   await store.close();
-  return { data, workspaceId: created?.workspaceId ?? '', json: true };
+  return { data, workspaceId: bootstrapResult?.workspaceId ?? '', json: true };
 }
 
 /** Returns the values of secrets as a run of the workspace reads them. */
@@ -29,7 +29,7 @@ async function valuesOf(data: string, workspaceId: string, names: string[]): Pro
 }
 
 it('heddle secrets sets, lists and removes secrets; output never has a value', async () => {
-  const options = await openWorkspace();
+  const options = await createWorkspace();
   const setIo = createRecordingIo('a secret value\n');
   await setSecret(setIo, 'TOKEN', { ...options, description: 'of the shop' });
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({ TOKEN: 'a secret value' });
@@ -49,7 +49,7 @@ it('heddle secrets sets, lists and removes secrets; output never has a value', a
 });
 
 it('heddle secrets refuses an empty value, an invalid name and an unknown workspace', async () => {
-  const options = await openWorkspace();
+  const options = await createWorkspace();
   await expect(setSecret(createRecordingIo('\n'), 'TOKEN', options)).rejects.toThrow('There is no value');
   await expect(setSecret(createRecordingIo('x'), '{TOKEN}', options)).rejects.toThrow('The name is invalid');
   await expect(setSecret(createRecordingIo('x'), 'TOKEN', { ...options, workspace: 'none' })).rejects.toThrow(
@@ -61,13 +61,13 @@ it('heddle secrets refuses an empty value, an invalid name and an unknown worksp
 });
 
 it('heddle secrets rotate encrypts all secrets with a new key', async () => {
-  const options = await openWorkspace();
+  const options = await createWorkspace();
   await setSecret(createRecordingIo('a secret value'), 'TOKEN', options);
   const io = createRecordingIo();
-  await rotateSecrets(io, options);
+  await resealSecrets(io, options);
   expect(JSON.parse(io.stdout.text)).toMatchObject({ data: { resealed: 1 } });
   expect(readdirSync(join(options.data, 'secret-keys')).sort()).toEqual(['000001.key', '000002.key']);
-  await rotateSecrets(createRecordingIo(), options);
+  await resealSecrets(createRecordingIo(), options);
   expect(readdirSync(join(options.data, 'secret-keys')).sort()).toEqual(['000002.key', '000003.key']);
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({ TOKEN: 'a secret value' });
 });

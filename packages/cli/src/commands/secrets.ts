@@ -10,7 +10,7 @@ import { requireDataFolder } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { workspaceOf } from './keys.ts';
-import { printDone, withUsageErrors, readStdinValue, withSealedStore } from './sealed-store.ts';
+import { printSuccess, withUsageErrors, readStdinValue, withSealedStore } from './sealed-store.ts';
 
 type SecretsOptions = StoreOptions & { json: boolean };
 type WorkspaceOptions = SecretsOptions & { workspace?: string };
@@ -32,7 +32,7 @@ export async function setSecret(
     );
   });
   if (options.json) writeJson(io, { data: { name, created: isNew } });
-  else printDone(io, `The secret ${sanitizeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
+  else printSuccess(io, `The secret ${sanitizeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
   return EXIT.completed;
 }
 
@@ -67,22 +67,22 @@ export async function removeSecret(io: Io, name: string, options: WorkspaceOptio
     );
   });
   if (options.json) writeJson(io, { data: { name, removed: true } });
-  else printDone(io, `The secret ${sanitizeLine(name)} is removed.`);
+  else printSuccess(io, `The secret ${sanitizeLine(name)} is removed.`);
   return EXIT.completed;
 }
 
 /** Re-encrypts all secrets, credentials and webhook secrets with a new key. */
-export async function rotateSecrets(io: Io, options: SecretsOptions): Promise<number> {
+export async function resealSecrets(io: Io, options: SecretsOptions): Promise<number> {
   requireDataFolder(options);
-  const { rotateStoredSecrets } = await import('@heddle/service');
-  const rotation = await withSealedStore(options, (store, { sealer, folderKeys }) =>
-    withUsageErrors(() => rotateStoredSecrets(store.database, sealer, folderKeys)),
+  const { resealStoredSecrets } = await import('@heddle/service');
+  const result = await withSealedStore(options, (store, { sealer, folderKeys }) =>
+    withUsageErrors(() => resealStoredSecrets(store.database, sealer, folderKeys)),
   );
-  if (options.json) writeJson(io, { data: rotation });
+  if (options.json) writeJson(io, { data: result });
   else
-    printDone(
+    printSuccess(
       io,
-      `All secrets are encrypted with the new key ${rotation.keyId}; ${rotation.resealed} were re-encrypted.`,
+      `All secrets are encrypted with the new key ${result.keyId}; ${result.resealed} were re-encrypted.`,
     );
   return EXIT.completed;
 }

@@ -7,9 +7,9 @@ import type { CredentialProviders, KeyProvider } from '@heddle/service/credentia
 import type { BlockImages, OwnedImages } from '../block-images.ts';
 import { openSession, errorReporter, type Session } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
-import { listsOf, toolFilesOf } from '../block-options.ts';
+import { listsOf, readToolFiles } from '../block-options.ts';
 import type { BlockOptions } from '../block-options.ts';
-import { envValues } from '../input/env-values.ts';
+import { readEnvValues } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
 import { storeName } from '../store-options.ts';
 import { styleFor } from '../render/style.ts';
@@ -50,7 +50,7 @@ export type ServeOptions = Omit<
 } & Pick<AccessOptions, 'limits' | 'proxies' | keyof TokenOptions>;
 
 /** The workspace and the key that the first start created. */
-interface FirstStart {
+interface FirstWorkspace {
   workspaceId: string;
   key: string;
 }
@@ -66,7 +66,7 @@ const MIB = 2 ** 20;
 
 /** Serves the HTTP API until the process receives a signal. */
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
-  const env = await envValues(options, readEnv());
+  const env = await readEnvValues(options, readEnv());
   const apiFetch = Promise.withResolvers<Api['fetch']>();
   // If no request waits for the API, a rejection would otherwise be unhandled.
   apiFetch.promise.catch(() => undefined);
@@ -79,13 +79,13 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   let store: ServiceStore | undefined;
   let access: ServerAccess | undefined;
   let session: Session | undefined;
-  let storeParts: StoreParts | undefined;
+  let storeComponents: StoreComponents | undefined;
   const onError = errorReporter(io);
   try {
     store = await openStore(options);
-    storeParts = await openStoreParts(store, options, onError);
-    const { connectImages, triggers } = storeParts;
-    const tenantPorts = tenantPortsOf(storeParts.workerStore, env);
+    storeComponents = await openStoreComponents(store, options, onError);
+    const { connectImages, triggers } = storeComponents;
+    const tenantPorts = tenantPortsOf(storeComponents.workerStore, env);
     // The `Host` header of a request is never used: a caller could otherwise choose the host of URLs in responses.
     const origin = options.origin ?? server.origin;
     const sessionOptions = { tenantPorts, connectImages, triggers, pauseLinks: await pauseLinksAt(origin) };
@@ -95,12 +95,12 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     });
     const { createApi } = await import('@heddle/api');
     const { servicePorts } = await import('@heddle/service');
-    const areas = await openAreas(options, { store, storeParts, session, tenantPorts });
+    const areas = await openAreas(options, { store, storeComponents, session, tenantPorts });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
-    const firstStart = await createFirstWorkspace(store);
+    const firstWorkspace = await createFirstWorkspace(store);
     const studio = await openStudio(options, { store, origin, listeningUrl: server.origin });
-    const peerOf = (request: Request): string | undefined => peerAddresses.get(request);
-    access = await openAccess(options, { store, operationIds, origin, peerOf, onError, ...studio });
+    const peerAddressOf = (request: Request): string | undefined => peerAddresses.get(request);
+    access = await openAccess(options, { store, operationIds, origin, peerAddressOf, onError, ...studio });
     const api = await createApi({
       ...access.settings,
       ...{ engine: session.engine, database: store, compat: options.compat, onError, origin },
@@ -110,7 +110,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const fetch = await withMcpServers(api.fetch, { options, peerAddresses, onError });
     apiFetch.resolve(studio.wrap(access.wrap(fetch)));
     return await runUntilStopped(io, toStoppable({ engine: session.engine, api, server }), {
-      onReady: () => printReady(io, { url: server.url, firstStart, studio: studio.browserUrl }, options),
+      onReady: () => printReady(io, { url: server.url, firstWorkspace, studio: studio.browserUrl }, options),
       drainMs: options.grace * 1000,
       failure: server.failure.then(({ message }) => `The server has failed: ${message}`),
     });
@@ -120,7 +120,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     throw error;
   } finally {
     await session?.close();
-    await storeParts?.sandboxes.close();
+    await storeComponents?.sandboxes.close();
     await access?.close();
     await store?.close();
   }
@@ -131,10 +131,10 @@ async function openAreas(
   options: ServeOptions,
   {
     store,
-    storeParts: { sealer, sandboxes, credentialProviders, triggers },
+    storeComponents: { sealer, sandboxes, credentialProviders, triggers },
     session: { network },
     tenantPorts: { environments, tenantCredentials: credentials },
-  }: { store: ServiceStore; storeParts: StoreParts; session: Session; tenantPorts: TenantPorts },
+  }: { store: ServiceStore; storeComponents: StoreComponents; session: Session; tenantPorts: TenantPorts },
 ) {
   const { serviceAreas } = await import('@heddle/service');
   return serviceAreas({
@@ -160,8 +160,8 @@ async function withMcpServers(
   if (!options.mcpServer) return fetch;
   const { withWorkflowTools } = await import('@heddle/service/access');
   const servers = listsOf('--mcp-server', options.mcpServer, 'team=WORKFLOW,WORKFLOW');
-  const onInnerRequest = (inner: Request, outer: Request): void =>
-    void peerAddresses.set(inner, peerAddresses.get(outer));
+  const onInnerRequest = (innerRequest: Request, outerRequest: Request): void =>
+    void peerAddresses.set(innerRequest, peerAddresses.get(outerRequest));
   return withWorkflowTools(fetch, { servers, onInnerRequest, onError });
 }
 
@@ -173,16 +173,16 @@ async function describeBlocks(): Promise<readonly BlockDescription[]> {
 /** Returns the descriptions of tools. Loads their schemas, so it is called only for the catalog. */
 async function describeTools({ tools = [] }: BlockOptions): Promise<readonly ToolDescription[]> {
   const blocks = await import('@heddle/blocks');
-  return blocks.describeTools(await toolFilesOf(tools));
+  return blocks.describeTools(await readToolFiles(tools));
 }
 
 /** Returns the model providers that need keys. Loads the blocks, so it is called only for the list of providers. */
-async function knownProviders(): Promise<readonly KeyProvider[]> {
+async function loadKeyProviders(): Promise<readonly KeyProvider[]> {
   return (await import('@heddle/blocks')).knownProviders();
 }
 
-/** The parts of the server that need the store but not the engine. */
-interface StoreParts {
+/** The components of the server that need the store but not the engine. */
+interface StoreComponents {
   workerStore: Parameters<typeof tenantPortsOf>[0];
   sealer: Sealer;
   sandboxes: Sandboxes;
@@ -192,11 +192,11 @@ interface StoreParts {
   connectImages: (images: BlockImages) => OwnedImages;
 }
 
-async function openStoreParts(
+async function openStoreComponents(
   store: ServiceStore,
   options: ServeOptions,
   onError: (error: unknown) => void,
-): Promise<StoreParts> {
+): Promise<StoreComponents> {
   const { definitions, workspaces, database } = store;
   const { resolveChild, tenant } = definitions;
   const { sealer } = await sealingOf(options);
@@ -214,14 +214,14 @@ async function openStoreParts(
   return {
     workerStore: {
       ...{ resolveChild, tenant },
-      oldestWorkspace: () => workspaces.findOldestId(),
+      findOldestWorkspaceId: () => workspaces.findOldestId(),
       secrets: secretEnvironments(database, sealer),
       credentials: storedCredentials(database, sealer, refresh),
       skills: storedSkills(database),
     },
     sealer,
     sandboxes,
-    credentialProviders: { listKeyProviders: knownProviders, oauthProviderIds: refresh.clients.providers },
+    credentialProviders: { listKeyProviders: loadKeyProviders, oauthProviderIds: refresh.clients.providers },
     triggers: triggerTypes,
     connectImages(images) {
       resolve(images);
@@ -244,10 +244,10 @@ function retentionOf({ keepRuns, keepRunsMib, keepPublicRuns, keepReceipts }: Se
 }
 
 /** Creates the first workspace and key, if this is the first start. */
-async function createFirstWorkspace(store: ServiceStore): Promise<FirstStart | undefined> {
-  const created = await store.workspaces.bootstrap();
-  if (!created) return undefined;
-  const { userId, workspaceId } = created;
+async function createFirstWorkspace(store: ServiceStore): Promise<FirstWorkspace | undefined> {
+  const bootstrapResult = await store.workspaces.bootstrap();
+  if (!bootstrapResult) return undefined;
+  const { userId, workspaceId } = bootstrapResult;
   const { key } = await store.keys.create({ userId }, 'first');
   return { workspaceId, key };
 }
@@ -273,13 +273,13 @@ function printReady(
   io: Io,
   {
     url,
-    firstStart,
+    firstWorkspace,
     studio,
-  }: { url: string; firstStart: FirstStart | undefined; studio: string | undefined },
+  }: { url: string; firstWorkspace: FirstWorkspace | undefined; studio: string | undefined },
   options: ServeOptions,
 ): void {
   if (options.json) {
-    io.stdout.write(`${JSON.stringify({ ready: true, url, studio, ...firstStart, pid: process.pid })}\n`);
+    io.stdout.write(`${JSON.stringify({ ready: true, url, studio, ...firstWorkspace, pid: process.pid })}\n`);
     return;
   }
   const style = styleFor(io.stdout);
@@ -287,16 +287,16 @@ function printReady(
     ['url', url],
     ...(studio === undefined ? [] : [['studio', studio]]),
     ['data', storeName(options)],
-    ...(firstStart ? [['workspace', firstStart.workspaceId]] : []),
-    ...(firstStart ? [['key', `${firstStart.key} ${style.dim('(shown only once)')}`]] : []),
+    ...(firstWorkspace ? [['workspace', firstWorkspace.workspaceId]] : []),
+    ...(firstWorkspace ? [['key', `${firstWorkspace.key} ${style.dim('(shown only once)')}`]] : []),
   ];
   const lines = [
     `${style.green('✓')} ${style.bold('The HTTP API is ready')}`,
     ...tableLines(rows.map(([name = '', value = '']) => [`  ${style.dim(name)}`, value])),
-    ...(firstStart
+    ...(firstWorkspace
       ? [
           `  ${style.cyan('→')} In another shell, deploy a workflow:`,
-          `    export HEDDLE_URL=${url} HEDDLE_WORKSPACE=${firstStart.workspaceId} HEDDLE_API_KEY=${firstStart.key}`,
+          `    export HEDDLE_URL=${url} HEDDLE_WORKSPACE=${firstWorkspace.workspaceId} HEDDLE_API_KEY=${firstWorkspace.key}`,
           '    heddle deploy FILE',
         ]
       : []),

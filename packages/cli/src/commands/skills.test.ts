@@ -2,13 +2,13 @@ import { openServiceStore } from '@heddle/service';
 import { expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../../../../test/support/data-folder.ts';
 import { createRecordingIo } from '../../../../test/support/io.ts';
-import { workspaceResources } from '../workspace-resources.ts';
+import { openWorkspaceResources } from '../workspace-resources.ts';
 import { addSkill, listSkills, removeSkill, showSkill } from './skills.ts';
 
 const TEXT = '# Refunds\n\nAsk for the number of the order first.';
 
 /** Creates a data folder with one workspace, as the first start of `heddle serve` does. */
-async function openWorkspace() {
+async function createWorkspace() {
   const data = createDataFolder();
   const store = await openServiceStore({ data });
   const { workspaceId = '' } = (await store.workspaces.bootstrap()) ?? {};
@@ -17,7 +17,7 @@ async function openWorkspace() {
 }
 
 it('heddle skills adds, replaces, lists, shows and removes skills', async () => {
-  const { options } = await openWorkspace();
+  const { options } = await createWorkspace();
   const description = 'How to refund an order.';
   await expect(addSkill(createRecordingIo(TEXT), 'refund-orders', options)).rejects.toThrow(
     'A new skill needs a description',
@@ -52,9 +52,9 @@ it('heddle skills adds, replaces, lists, shows and removes skills', async () => 
 });
 
 it('heddle run --workspace reads the skills of the workspace', async () => {
-  const { workspaceId, options } = await openWorkspace();
+  const { workspaceId, options } = await createWorkspace();
   await addSkill(createRecordingIo(TEXT), 'refund-orders', { ...options, description: 'Refunds.' });
-  const resources = await workspaceResources(options, workspaceId, (error) => {
+  const resources = await openWorkspaceResources(options, workspaceId, (error) => {
     throw error;
   });
   onTestFinished(() => resources.close());

@@ -9,7 +9,7 @@ import { requireDataFolder } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { workspaceOf } from './keys.ts';
-import { printDone, withUsageErrors, readStdinValue } from './sealed-store.ts';
+import { printSuccess, withUsageErrors, readStdinValue } from './sealed-store.ts';
 
 type WorkspaceOptions = StoreOptions & { json: boolean; workspace?: string };
 
@@ -38,7 +38,7 @@ export async function addSkill(io: Io, name: string, options: AddOptions): Promi
   if (options.json) writeJson(io, { data: { ...skill, created: isNew } });
   else {
     io.stdout.write(`${skill.id}\n`);
-    printDone(io, `The skill ${sanitizeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
+    printSuccess(io, `The skill ${sanitizeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
   }
   return EXIT.completed;
 }
@@ -66,7 +66,7 @@ export async function showSkill(io: Io, name: string, options: WorkspaceOptions)
   const skill = await withWorkspaceStore(options, (store, workspaceId) =>
     findStoredSkill(store.database, { workspaceId, name }),
   );
-  if (!skill) throw unknownSkill(name);
+  if (!skill) throw unknownSkillError(name);
   if (options.json) writeJson(io, { data: skill });
   else io.stdout.write(`${sanitize(skill.content)}\n`);
   return EXIT.completed;
@@ -78,13 +78,13 @@ export async function removeSkill(io: Io, name: string, options: WorkspaceOption
   const existed = await withWorkspaceStore(options, (store, workspaceId) =>
     removeStoredSkill(store.database, { workspaceId, name }),
   );
-  if (!existed) throw unknownSkill(name);
+  if (!existed) throw unknownSkillError(name);
   if (options.json) writeJson(io, { data: { name, removed: true } });
-  else printDone(io, `The skill ${sanitizeLine(name)} is removed.`);
+  else printSuccess(io, `The skill ${sanitizeLine(name)} is removed.`);
   return EXIT.completed;
 }
 
-function unknownSkill(name: string): UsageError {
+function unknownSkillError(name: string): UsageError {
   return new UsageError(
     `There is no skill ${sanitizeLine(name)}.`,
     'heddle skills list shows the names of all skills.',

@@ -1,6 +1,6 @@
 import type { ToolDescription } from '@heddle/blocks';
 import { SimilarNames } from '@heddle/core/drafts';
-import { toolFilesOf } from '../block-options.ts';
+import { readToolFiles } from '../block-options.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
@@ -19,7 +19,7 @@ export async function listTools(
 ): Promise<number> {
   const { describeTools, describeToolFiles } = await import('@heddle/blocks');
   const tools =
-    files.length === 0 ? await describeTools() : await describeToolFiles(await toolFilesOf(files, 'FILE'));
+    files.length === 0 ? await describeTools() : await describeToolFiles(await readToolFiles(files, 'FILE'));
   const style = styleFor(io.stdout);
   if (json) writeJson(io, { data: tools.map(withoutParameters) });
   else {
@@ -40,9 +40,9 @@ export async function showTool(
   options: { json: boolean; jsonSchema: boolean },
 ): Promise<number> {
   const { describeTools } = await import('@heddle/blocks');
-  const tools = await describeTools(await toolFilesOf(files, 'FILE'));
+  const tools = await describeTools(await readToolFiles(files, 'FILE'));
   const tool = tools.find((candidate) => candidate.id === id);
-  if (!tool) throw unknownTool(id, tools);
+  if (!tool) throw unknownToolError(id, tools);
   if (options.jsonSchema)
     writeJson(io, { $schema: DRAFT_7_URI, title: id, description: tool.description, ...tool.parameters });
   else if (options.json) writeJson(io, { data: { ...tool } });
@@ -55,10 +55,10 @@ function withoutParameters(tool: ToolDescription) {
   return summary;
 }
 
-function unknownTool(id: string, tools: readonly ToolDescription[]): UsageError {
-  const similar = new SimilarNames(tools.map((tool) => tool.id)).findNearest(id);
-  const hint = similar
-    ? `Did you mean "${similar.name}"?`
+function unknownToolError(id: string, tools: readonly ToolDescription[]): UsageError {
+  const nearestMatch = new SimilarNames(tools.map((tool) => tool.id)).findNearest(id);
+  const hint = nearestMatch
+    ? `Did you mean "${nearestMatch.name}"?`
     : 'heddle tools list shows all tools. For a tool that is defined in a file, add the file after the id.';
   return new UsageError(`There is no tool "${id}".`, hint);
 }

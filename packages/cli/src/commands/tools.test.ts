@@ -98,12 +98,14 @@ describe('heddle tools import', () => {
       /pets +https:\/\/eu\.pets\.test +credential: bearer or JSON object with id, secret/,
     );
     const selectionOptions = ['--only', 'GET *', '--only', 'nothing'];
-    const piped = await heddle(
+    const stdinResult = await heddle(
       ['tools', 'import', '-', ...options, ...selectionOptions],
       JSON.stringify(DOCUMENT),
     );
-    expect(JSON.parse(piped.stdout)).toMatchObject({ data: { tools: ['pets_listPets'], unselected: 1 } });
-    const nothingSelected = await heddle([
+    expect(JSON.parse(stdinResult.stdout)).toMatchObject({
+      data: { tools: ['pets_listPets'], unselected: 1 },
+    });
+    const emptySelectionResult = await heddle([
       'tools',
       'import',
       pathTo('pets.json'),
@@ -112,8 +114,8 @@ describe('heddle tools import', () => {
       '--only',
       'nothing',
     ]);
-    expect(nothingSelected.exitCode).toBe(2);
-    expect(nothingSelected.stderr).toContain('0 tools, 2 operations not selected');
+    expect(emptySelectionResult.exitCode).toBe(2);
+    expect(emptySelectionResult.stderr).toContain('0 tools, 2 operations not selected');
   });
 
   it('downloads a document under the egress policy, and resolves relative server URLs against its URL', async () => {
@@ -153,8 +155,8 @@ describe('heddle tools import', () => {
   });
 
   it('refuses an invalid service name, and YAML whose aliases expand without limit', async () => {
-    const invalidName = await heddle(['tools', 'import', pathTo('pets.json'), '--name', 'a b']);
-    expect(invalidName.stderr).toContain('"a b" is not a valid name of a service');
+    const invalidNameResult = await heddle(['tools', 'import', pathTo('pets.json'), '--name', 'a b']);
+    expect(invalidNameResult.stderr).toContain('"a b" is not a valid name of a service');
     const lines = Array.from(
       { length: 30 },
       (_, index) => `a${index + 1}: &a${index + 1} [*a${index}, *a${index}]`,
@@ -226,8 +228,8 @@ describe('heddle tools show', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/call +POST \/chat\.postMessage/);
     expect(stdout).toMatch(/channel +string/);
-    const schema = await heddle(['tools', 'show', 'postgresql_query', '--json-schema']);
-    expect(JSON.parse(schema.stdout)).toMatchObject({
+    const schemaResult = await heddle(['tools', 'show', 'postgresql_query', '--json-schema']);
+    expect(JSON.parse(schemaResult.stdout)).toMatchObject({
       $schema: 'http://json-schema.org/draft-07/schema#',
       title: 'postgresql_query',
       type: 'object',
@@ -278,9 +280,9 @@ describe('heddle run --tools', () => {
     const { exitCode, stdout } = await heddle([...argv, pathTo('e.json'), ...service]);
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ data: { output: { data: ['/v1/pets'], status: 200 } } });
-    const invalidFile = await heddle([...argv, pathTo('pets.json')]);
-    expect(invalidFile.exitCode).toBe(2);
-    expect(invalidFile.stderr).toContain('is not valid');
+    const invalidFileResult = await heddle([...argv, pathTo('pets.json')]);
+    expect(invalidFileResult.exitCode).toBe(2);
+    expect(invalidFileResult.stderr).toContain('is not valid');
   });
 });
 

@@ -36,7 +36,7 @@ export async function importTools(io: Io, source: string, options: ImportToolsOp
   );
   const { importOpenApi } = await import('@heddle/blocks');
   const { name, only, idempotent, keyHeader, out } = options;
-  const imported = await importOpenApi(document, {
+  const importedTools = await importOpenApi(document, {
     name,
     idempotent,
     variables: pairsOf('--variable', options.variable, 'region=eu'),
@@ -44,12 +44,12 @@ export async function importTools(io: Io, source: string, options: ImportToolsOp
     ...(keyHeader !== undefined && { keyHeader }),
     ...(isUrl && { documentUrl: source }),
   });
-  const { tools } = imported.file;
-  if (tools.length > 0) await writeToolFile(out, `${JSON.stringify(imported.file, null, 1)}\n`);
+  const { tools } = importedTools.file;
+  if (tools.length > 0) await writeToolFile(out, `${JSON.stringify(importedTools.file, null, 1)}\n`);
   if (options.json) {
-    const { skipped, simplified, unselected } = imported;
+    const { skipped, simplified, unselected } = importedTools;
     writeJson(io, { data: { tools: tools.map(({ id }) => id), skipped, simplified, unselected } });
-  } else show(io, imported, out);
+  } else show(io, importedTools, out);
   return tools.length > 0 ? EXIT.completed : EXIT.invalid;
 }
 
@@ -100,17 +100,17 @@ async function parseDocument(text: string, source: string): Promise<unknown> {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown;
   } catch (error) {
-    if (/^\s*\{/.test(text)) throw invalidDocument(source, 'JSON', error);
+    if (/^\s*\{/.test(text)) throw invalidDocumentError(source, 'JSON', error);
   }
   const { parse } = await import('yaml');
   try {
     return parse(text, { schema: 'core', maxAliasCount: 1000, logLevel: 'error' }) as unknown;
   } catch (error) {
-    throw invalidDocument(source, 'JSON or YAML', error);
+    throw invalidDocumentError(source, 'JSON or YAML', error);
   }
 }
 
-function invalidDocument(source: string, format: string, error: unknown): UsageError {
+function invalidDocumentError(source: string, format: string, error: unknown): UsageError {
   const message = (error as Error).message.split('\n', 1)[0] ?? '';
   return new UsageError(`${source} is not ${format}: ${message}`, 'It must be an OpenAPI document.');
 }
@@ -151,8 +151,8 @@ function operationLines(label: string, operations: ImportedTools['skipped']): st
     .slice(0, MAX_SHOWN_OPERATIONS)
     .map(({ operation, reason }) => [sanitize(`  ${operation}`), sanitize(reason)]);
   const omittedCount = operations.length - rows.length;
-  const omission = omittedCount > 0 ? [`  and ${omittedCount} more: --json shows all`] : [];
-  return [`${countText(operations.length, 'operation')} ${label}:`, ...tableLines(rows), ...omission];
+  const omissionLines = omittedCount > 0 ? [`  and ${omittedCount} more: --json shows all`] : [];
+  return [`${countText(operations.length, 'operation')} ${label}:`, ...tableLines(rows), ...omissionLines];
 }
 
 function countText(number: number, noun: string): string {

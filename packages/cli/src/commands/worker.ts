@@ -3,12 +3,12 @@ import type { BlockImages } from '../block-images.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { errorReporter } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
-import { envValues } from '../input/env-values.ts';
+import { readEnvValues } from '../input/env-values.ts';
 import type { EnvOptions } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
 import { storeName } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
-import { TEMPORAL_DEFAULTS, serverOf } from '../temporal/server-options.ts';
+import { TEMPORAL_DEFAULTS, serverOptionsOf } from '../temporal/server-options.ts';
 import { lazyWorkerStore, tenantPortsOf } from '../serve/service-store.ts';
 import { startWorker } from '../temporal/start-worker.ts';
 import { runUntilStopped } from '../temporal/run-until-stopped.ts';
@@ -38,9 +38,9 @@ export async function runWorker(io: Io, options: WorkerOptions): Promise<number>
   if (options.limits !== undefined && !options.triggers)
     throw new UsageError('--limits applies only to runs of triggers.', 'Add --triggers.');
   const { queue = TEMPORAL_DEFAULTS.queue, build, grace, origin } = options;
-  const environment = readEnv();
-  const server = serverOf(options, environment);
-  const env = await envValues(options, environment);
+  const processEnv = readEnv();
+  const server = serverOptionsOf(options, processEnv);
+  const env = await readEnvValues(options, processEnv);
   const versionOption = build && { version: build };
   const onError = errorReporter(io);
   // Workflows of different workspaces must not call each other or share processes. Workers check this.
@@ -50,15 +50,15 @@ export async function runWorker(io: Io, options: WorkerOptions): Promise<number>
     const tenantPorts = tenantPortsOf(workerStore, env);
     const connectImages = (images: BlockImages) => workerStore.sandboxImages(images);
     const pauseLinks = origin === undefined ? undefined : await pauseLinksAt(origin);
-    const handle = await startWorker(io, {
+    const worker = await startWorker(io, {
       ...options,
       ...{ server, queue, env, tenantPorts, connectImages, pauseLinks },
       ...versionOption,
     });
     if (options.triggers)
-      triggerWorker = await openTriggerWorker(io, { ...options, env, tenantPorts, onError }, handle);
-    return await runUntilStopped(io, withTriggers(handle, triggerWorker), {
-      onReady: () => printReady(io, handle, { ...options, ...server, queue }),
+      triggerWorker = await openTriggerWorker(io, { ...options, env, tenantPorts, onError }, worker);
+    return await runUntilStopped(io, withTriggers(worker, triggerWorker), {
+      onReady: () => printReady(io, worker, { ...options, ...server, queue }),
       drainMs: grace * 1000,
     });
   } finally {
@@ -71,45 +71,45 @@ export async function runWorker(io: Io, options: WorkerOptions): Promise<number>
 async function openTriggerWorker(
   io: Io,
   options: Omit<WorkerOptions, 'env'> & Pick<TriggerWorkerOptions, 'env' | 'tenantPorts' | 'onError'>,
-  handle: HeddleWorker,
+  worker: HeddleWorker,
 ): Promise<TriggerWorker> {
   try {
     const { startTriggerWorker } = await import('../serve/trigger-worker.ts');
     const { origin: _origin, triggers: _triggers, ...rest } = options;
     return await startTriggerWorker(io, { ...rest, runtime: 'temporal', worker: false });
   } catch (error) {
-    await handle.stop({ drainMs: 0 });
+    await worker.stop({ drainMs: 0 });
     throw error;
   }
 }
 
 /** Returns the worker with a `stop` that first stops starting runs of triggers. */
 function withTriggers(
-  handle: HeddleWorker,
+  worker: HeddleWorker,
   triggerWorker: TriggerWorker | undefined,
 ): Pick<HeddleWorker, 'finished' | 'stop'> {
   return {
-    finished: handle.finished,
+    finished: worker.finished,
     async stop(options) {
       await triggerWorker?.close();
-      await handle.stop(options);
+      await worker.stop(options);
     },
   };
 }
 
 type ReadyOptions = WorkerOptions & { address: string; namespace: string; queue: string };
 
-function printReady(io: Io, handle: HeddleWorker, options: ReadyOptions): void {
+function printReady(io: Io, worker: HeddleWorker, options: ReadyOptions): void {
   const { address, namespace, queue, postgres, data } = options;
-  const roles = [...handle.status().roles, ...(options.triggers ? ['triggers'] : [])];
-  const { url } = handle;
+  const roles = [...worker.status().roles, ...(options.triggers ? ['triggers'] : [])];
+  const { url } = worker;
   if (options.json) {
-    const ready = { ready: true, address, namespace, queue, roles, pid: process.pid };
+    const readyMessage = { ready: true, address, namespace, queue, roles, pid: process.pid };
     const optionalProperties = {
       ...(postgres === undefined && { data }),
       ...(url !== undefined && { health: url }),
     };
-    io.stdout.write(`${JSON.stringify({ ...ready, ...optionalProperties })}\n`);
+    io.stdout.write(`${JSON.stringify({ ...readyMessage, ...optionalProperties })}\n`);
     return;
   }
   const health = url === undefined ? '' : `; health: ${url}/healthz`;

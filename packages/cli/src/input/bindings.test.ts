@@ -6,7 +6,7 @@ import { createDataFolder } from '../../../../test/support/data-folder.ts';
 import { createRecordingIo } from '../../../../test/support/io.ts';
 import { workflowFile } from '../../../../test/support/workflow-file.ts';
 import { main } from '../main.ts';
-import { bind, readBindings } from './bindings.ts';
+import { applyBindings, readBindings } from './bindings.ts';
 import type { BindingOptions } from './bindings.ts';
 
 const TOOLS = [{ type: 'slack', params: { channel: null } }, { type: 'mail' }];
@@ -32,7 +32,7 @@ function writeBindings(value: unknown): string {
 /** Returns the values of a block's fields after the options were applied. */
 async function boundFields(options: BindingOptions, id: string): Promise<{ [field: string]: unknown }> {
   const workflow = exportedWorkflow();
-  await bind(workflow as unknown as Json, await readBindings(options));
+  await applyBindings(workflow as unknown as Json, await readBindings(options));
   const { blocks } = workflow.state as unknown as {
     blocks: { [id: string]: { data?: object; subBlocks: { [field: string]: { value: unknown } } } };
   };

@@ -26,21 +26,22 @@ const MAX_LISTED_NAMES = 20;
 
 /** Returns the values of fields from files and options. Options take precedence. Throws usage errors. */
 export async function readBindings({ set = [], bindings = [] }: BindingOptions): Promise<Binding[]> {
-  const files = await Promise.all(
+  const fileBindings = await Promise.all(
     bindings.map(async (file) => bindingsInFile(file, await readJsonFile('--bindings', file))),
   );
-  return [...files.flat(), ...set.map((pair) => bindingInOption(pair))];
+  return [...fileBindings.flat(), ...set.map((pair) => bindingInOption(pair))];
 }
 
 function bindingsInFile(file: string, json: Json): Binding[] {
-  const invalid = (reason: string): UsageError =>
+  const invalidBindingsError = (reason: string): UsageError =>
     new UsageError(
       `Invalid bindings in ${file}: ${reason}.`,
       'Example: {"Slack": {"channel": "C0123456789"}, "Agent": {"model": "gpt-5-mini"}}',
     );
-  if (!isJsonObject(json)) throw invalid('they are not a JSON object');
+  if (!isJsonObject(json)) throw invalidBindingsError('they are not a JSON object');
   return Object.entries(json).flatMap(([block, fields]) => {
-    if (!isJsonObject(fields)) throw invalid(`the value of "${block}" is not an object of fields`);
+    if (!isJsonObject(fields))
+      throw invalidBindingsError(`the value of "${block}" is not an object of fields`);
     return Object.entries(fields).map(([field, value]) => ({
       source: file,
       path: `${block}.${field}`,
@@ -68,9 +69,9 @@ function bindingInOption(pair: string): Binding {
 }
 
 /** Sets the values of fields in a parsed workflow, with or without the envelopes of a file. Throws usage errors. */
-export async function bind(workflow: Json, bindings: readonly Binding[]): Promise<void> {
-  const state = unwrapGraph(workflow);
-  const blocks = isJsonObject(state) ? (getOwn(state, 'blocks') ?? null) : null;
+export async function applyBindings(workflow: Json, bindings: readonly Binding[]): Promise<void> {
+  const graph = unwrapGraph(workflow);
+  const blocks = isJsonObject(graph) ? (getOwn(graph, 'blocks') ?? null) : null;
   // Problems of the workflow are reported when it is parsed.
   if (!isJsonObject(blocks)) return;
   for (const binding of bindings) {
@@ -87,7 +88,7 @@ function findBlock(blocks: JsonObject, { source, path }: Binding): { block: Json
   const parts = path.split('.');
   for (let length = parts.length - 1; length > 0; length--) {
     const name = parts.slice(0, length).join('.');
-    const matches = blocksNamed(blocks, name);
+    const matches = findBlocksByIdOrName(blocks, name);
     const [first] = matches;
     if (matches.length > 1)
       throw new UsageError(
@@ -96,21 +97,21 @@ function findBlock(blocks: JsonObject, { source, path }: Binding): { block: Json
       );
     if (first) return { block: first[1], steps: parts.slice(length) };
   }
-  throw unknownBlock(blocks, parts.slice(0, -1), source);
+  throw unknownBlockError(blocks, parts.slice(0, -1), source);
 }
 
 /** Returns an error that names the longest beginning of the path that resembles a block's name, else the whole path. */
-function unknownBlock(blocks: JsonObject, parts: readonly string[], source: string): UsageError {
+function unknownBlockError(blocks: JsonObject, parts: readonly string[], source: string): UsageError {
   const names = Object.entries(blocks).map(([id, block]) => nameOf(id, block));
   const prefixes = parts.map((_, index) => parts.slice(0, index + 1).join('.'));
-  const similar = prefixes.findLast((prefix) => nearestName(prefix, names) !== undefined);
-  const name = similar ?? parts.join('.');
+  const similarPrefix = prefixes.findLast((prefix) => nearestName(prefix, names) !== undefined);
+  const name = similarPrefix ?? parts.join('.');
   return new UsageError(`${source}: the workflow has no block "${name}".`, suggestion(name, names, 'blocks'));
 }
 
-function blocksNamed(blocks: JsonObject, name: string): [string, JsonObject][] {
-  const byId = getOwn(blocks, name);
-  if (isJsonObject(byId)) return [[name, byId]];
+function findBlocksByIdOrName(blocks: JsonObject, name: string): [string, JsonObject][] {
+  const blockWithId = getOwn(blocks, name);
+  if (isJsonObject(blockWithId)) return [[name, blockWithId]];
   return Object.entries(blocks).filter(
     (entry): entry is [string, JsonObject] =>
       isJsonObject(entry[1]) && normalizeName(nameOf(...entry)) === normalizeName(name),
@@ -153,8 +154,8 @@ function getOrAddObject(object: JsonObject, key: string): JsonObject {
 
 /** Returns the fields that blocks of a type have, whether or not the file has them. */
 async function fieldsOf(type: string): Promise<string[]> {
-  const builtIn = BLOCK_FIELDS.get(type);
-  if (builtIn) return Object.keys(builtIn.shape);
+  const builtInSchema = BLOCK_FIELDS.get(type);
+  if (builtInSchema) return Object.keys(builtInSchema.shape);
   const { describeBlocks } = await import('@heddle/blocks');
   const description = (await describeBlocks()).find((candidate) => candidate.type === type);
   return Object.keys((description?.fields['properties'] ?? {}) as object);
@@ -165,16 +166,16 @@ async function fieldsOf(type: string): Promise<string[]> {
  * position in a list, from 0. Parses strings that contain JSON.
  */
 function withValue(value: Json, [step = '', ...innerSteps]: readonly string[], binding: Binding): Json {
-  const parsed = typeof value === 'string' ? parseJsonOrText(value) : value;
+  const parsedValue = typeof value === 'string' ? parseJsonOrText(value) : value;
   const replaceInner = (oldValue: Json): Json =>
     innerSteps.length === 0 ? binding.value : withValue(oldValue, innerSteps, binding);
-  if (Array.isArray(parsed) && /^\d{1,6}$/.test(step) && Number(step) < parsed.length)
-    return parsed.with(Number(step), replaceInner(parsed[Number(step)] ?? null));
-  if (isJsonObject(parsed) && (innerSteps.length === 0 || Object.hasOwn(parsed, step)))
-    return { ...parsed, [step]: replaceInner(getOwn(parsed, step) ?? null) };
+  if (Array.isArray(parsedValue) && /^\d{1,6}$/.test(step) && Number(step) < parsedValue.length)
+    return parsedValue.with(Number(step), replaceInner(parsedValue[Number(step)] ?? null));
+  if (isJsonObject(parsedValue) && (innerSteps.length === 0 || Object.hasOwn(parsedValue, step)))
+    return { ...parsedValue, [step]: replaceInner(getOwn(parsedValue, step) ?? null) };
   const { source, path } = binding;
-  const description = Array.isArray(parsed)
-    ? `a list of length ${parsed.length}, with positions from 0`
+  const description = Array.isArray(parsedValue)
+    ? `a list of length ${parsedValue.length}, with positions from 0`
     : 'neither a list nor an object with this key';
   throw new UsageError(
     `${source}: there is no "${step}" in "${path}": the value is ${description}.`,
@@ -193,17 +194,17 @@ function parseJsonOrText(text: string): Json {
 
 /** Returns a hint for an unknown name: the most similar name, else all names. */
 function suggestion(name: string, names: readonly string[], noun: string): string {
-  const similar = nearestName(name, names);
-  if (similar !== undefined) return `Did you mean "${similar}"?`;
+  const similarName = nearestName(name, names);
+  if (similarName !== undefined) return `Did you mean "${similarName}"?`;
   const list = names.slice(0, MAX_LISTED_NAMES).join(', ');
   return `The ${noun} are: ${list}${names.length > MAX_LISTED_NAMES ? ', …' : ''}.`;
 }
 
 /** Returns the name that is most similar, without regard to case and white space; undefined if none is similar. */
 function nearestName(name: string, names: readonly string[]): string | undefined {
-  const byNormalizedName = new Map(names.map((typeName) => [normalizeName(typeName), typeName]));
-  const similar = new SimilarNames(byNormalizedName.keys()).findNearest(normalizeName(name));
-  return similar && byNormalizedName.get(similar.name);
+  const byNormalizedName = new Map(names.map((candidate) => [normalizeName(candidate), candidate]));
+  const nearestMatch = new SimilarNames(byNormalizedName.keys()).findNearest(normalizeName(name));
+  return nearestMatch && byNormalizedName.get(nearestMatch.name);
 }
 
 function shorten(text: string): string {

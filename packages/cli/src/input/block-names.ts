@@ -30,9 +30,9 @@ export function parseGraph(text: string): Json {
 
 /** Returns the graph in a parsed file, without its envelopes `data` and `state`. */
 export function unwrapGraph(workflow: Json): Json {
-  let state = workflow;
-  for (const key of ['data', 'state']) state = valueAt(state, key) ?? state;
-  return state;
+  let graph = workflow;
+  for (const key of ['data', 'state']) graph = valueAt(graph, key) ?? graph;
+  return graph;
 }
 
 function valueAt(value: Json, key: string): Json | undefined {

@@ -23,7 +23,7 @@ export async function deployChildren(io: Io, engine: Engine, options: ChildrenOp
   const { workflows, file } = options;
   if (workflows === undefined) return;
   const style = styleFor(io.stderr);
-  for (const fileName of await jsonFiles(workflows)) {
+  for (const fileName of await listJsonFiles(workflows)) {
     const path = join(workflows, fileName);
     if (file !== undefined && resolve(path) === resolve(file)) continue;
     const problem = await deploy(engine, { path, fileName, compat: options.compat });
@@ -32,7 +32,7 @@ export async function deployChildren(io: Io, engine: Engine, options: ChildrenOp
   }
 }
 
-async function jsonFiles(folder: string): Promise<string[]> {
+async function listJsonFiles(folder: string): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries

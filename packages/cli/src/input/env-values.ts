@@ -11,25 +11,28 @@ export interface EnvOptions {
 }
 
 /** Returns the values of `{{NAME}}`: from files, then from single options. Later values take precedence. */
-export async function envValues(options: EnvOptions, environment: Env): Promise<{ [name: string]: string }> {
+export async function readEnvValues(
+  options: EnvOptions,
+  processEnv: Env,
+): Promise<{ [name: string]: string }> {
   const values = new Map<string, string>();
   for (const file of options.envFile) {
     for (const [name, value] of Object.entries(parseEnv(await readTextFile(file, '--dotenv')))) {
       if (value !== undefined) values.set(name, value);
     }
   }
-  for (const pair of options.env) values.set(...parseEnvPair(pair, environment));
+  for (const pair of options.env) values.set(...parseEnvPair(pair, processEnv));
   return Object.fromEntries(values);
 }
 
-function parseEnvPair(pair: string, environment: Env): [string, string] {
+function parseEnvPair(pair: string, processEnv: Env): [string, string] {
   const separator = pair.indexOf('=');
   const name = separator === -1 ? pair : pair.slice(0, separator);
   if (name.trim() === '') {
     throw new UsageError(`--env ${pair} has no name.`, 'Use --env NAME=VALUE.');
   }
   if (separator !== -1) return [name, pair.slice(separator + 1)];
-  const value = environment.value(name);
+  const value = processEnv.value(name);
   if (value === undefined) {
     throw new UsageError(
       `--env ${name} takes its value from the shell, where ${name} is not set.`,

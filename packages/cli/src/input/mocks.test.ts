@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createDataFolder } from '../../../../test/support/data-folder.ts';
-import { mocksOf } from './mocks.ts';
+import { readMocks } from './mocks.ts';
 
 function writeMocks(value: unknown): string {
   const file = join(createDataFolder(), 'mocks.json');
@@ -12,7 +12,7 @@ function writeMocks(value: unknown): string {
 
 describe('mocks', () => {
   it('are undefined without options', async () => {
-    expect(await mocksOf({ mock: [], mocks: [] })).toBeUndefined();
+    expect(await readMocks({ mock: [], mocks: [] })).toBeUndefined();
   });
 
   it('come from files and single options; later files and options take precedence', async () => {
@@ -21,14 +21,14 @@ describe('mocks', () => {
       types: { slack: { ok: false }, agent: { content: 'a' } },
     });
     const second = writeMocks({ types: { agent: [{ content: 'b' }] } });
-    expect(await mocksOf({ mocks: [first, second], mock: ['slack={"ok": true}'] })).toEqual({
+    expect(await readMocks({ mocks: [first, second], mock: ['slack={"ok": true}'] })).toEqual({
       blocks: { A: { n: 1 } },
       types: { slack: { ok: true }, agent: [{ content: 'b' }] },
     });
   });
 
   it('are split at the first =, so that the JSON may contain more', async () => {
-    expect(await mocksOf({ mocks: [], mock: ['api={"url": "a=b"}'] })).toMatchObject({
+    expect(await readMocks({ mocks: [], mock: ['api={"url": "a=b"}'] })).toMatchObject({
       types: { api: { url: 'a=b' } },
     });
   });
@@ -38,13 +38,13 @@ describe('mocks', () => {
     ['={"a": 1}', /has no block type/],
     ['agent=hello', /The mock of "agent" is not JSON/],
   ])('like %s are rejected', async (pair, message) => {
-    await expect(mocksOf({ mocks: [], mock: [pair] })).rejects.toThrow(message);
+    await expect(readMocks({ mocks: [], mock: [pair] })).rejects.toThrow(message);
   });
 
   it.each([[[]], [{ agent: {} }], ['text']])(
     'in a file with an invalid shape are rejected: %j',
     async (value) => {
-      await expect(mocksOf({ mocks: [writeMocks(value)], mock: [] })).rejects.toThrow(/Invalid mocks/);
+      await expect(readMocks({ mocks: [writeMocks(value)], mock: [] })).rejects.toThrow(/Invalid mocks/);
     },
   );
 });

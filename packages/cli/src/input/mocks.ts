@@ -13,7 +13,7 @@ export interface MockOptions {
 type Mocks = { blocks: { [name: string]: Json }; types: { [type: string]: Json } };
 
 /** Returns the mocks of a run; undefined if there are none. Single options take precedence over files. */
-export async function mocksOf(options: MockOptions): Promise<Json | undefined> {
+export async function readMocks(options: MockOptions): Promise<Json | undefined> {
   if (options.mock.length === 0 && options.mocks.length === 0) return undefined;
   const mocks: Mocks = { blocks: {}, types: {} };
   for (const file of options.mocks) merge(mocks, await readJsonFile('--mocks', file), file);

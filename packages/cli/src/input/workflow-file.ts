@@ -37,17 +37,17 @@ export async function readWorkflow(
   const boundText = await withBindings(text, options);
   const file = source === '-' ? STDIN_NAME : source;
   const fileName = basename(file);
-  const parsed = parseWorkflowText(boundText, { fileName });
+  const parseResult = parseWorkflowText(boundText, { fileName });
   const { integrationTypeInfos } = await import('@heddle/blocks');
-  const compiled =
-    parsed.workflow && compile(parsed.workflow, { ...options, knownTypes: integrationTypeInfos() });
-  const diagnostics = [...parsed.diagnostics, ...(compiled?.diagnostics ?? [])];
+  const compileResult =
+    parseResult.workflow && compile(parseResult.workflow, { ...options, knownTypes: integrationTypeInfos() });
+  const diagnostics = [...parseResult.diagnostics, ...(compileResult?.diagnostics ?? [])];
   return {
     file,
     fileName,
     text,
     boundText,
-    plan: compiled?.ok ? compiled.plan : undefined,
+    plan: compileResult?.ok ? compileResult.plan : undefined,
     diagnostics: await withPositions(file, text, diagnostics),
   };
 }
@@ -55,7 +55,7 @@ export async function readWorkflow(
 async function withBindings(text: string, options: BindingOptions): Promise<string> {
   const { set = [], bindings = [] } = options;
   if (set.length === 0 && bindings.length === 0) return text;
-  const { bind, readBindings } = await import('./bindings.ts');
+  const { applyBindings, readBindings } = await import('./bindings.ts');
   const boundValues = await readBindings(options);
   let workflow: Json;
   try {
@@ -64,7 +64,7 @@ async function withBindings(text: string, options: BindingOptions): Promise<stri
     // The parser reports the invalid JSON as a diagnostic.
     return text;
   }
-  await bind(workflow, boundValues);
+  await applyBindings(workflow, boundValues);
   return JSON.stringify(workflow);
 }
 

@@ -19,11 +19,11 @@ interface Iteration {
 
 /** The blocks and iterations that are in progress in a run. */
 export class Activity {
-  readonly #active = new Map<number, ActiveBlock>();
+  readonly #activeBlocks = new Map<number, ActiveBlock>();
   readonly #iterations = new Map<string, Iteration>();
 
   start(log: BlockLog): void {
-    this.#active.set(log.executionOrder, {
+    this.#activeBlocks.set(log.executionOrder, {
       name: sanitizeLine(log.blockName),
       containers: containersOf(log),
       startedMs: log.startedMs,
@@ -34,35 +34,45 @@ export class Activity {
   /** Records that a block waits until a set time. `untilText`: this time as text. */
   wait(log: BlockLog, untilText: string): void {
     this.start(log);
-    const active = this.#active.get(log.executionOrder);
-    if (active) Object.assign(active, { name: `${active.name} (until ${untilText})`, isReported: true });
+    const activeBlock = this.#activeBlocks.get(log.executionOrder);
+    if (activeBlock)
+      Object.assign(activeBlock, { name: `${activeBlock.name} (until ${untilText})`, isReported: true });
   }
 
   end(log: BlockLog): void {
-    this.#active.delete(log.executionOrder);
+    this.#activeBlocks.delete(log.executionOrder);
     this.#iterations.delete(log.blockId);
   }
 
-  iterate(blockId: string, name: string, progress: { iteration: number; count: number | undefined }): void {
+  startIteration(
+    blockId: string,
+    name: string,
+    progress: { iteration: number; count: number | undefined },
+  ): void {
     this.#iterations.set(blockId, { name: sanitizeLine(name), ...progress });
   }
 
-  /** Returns the blocks that have run for at least `ms` milliseconds and that no earlier call has returned. */
-  takeSlowBlocks(nowMs: number, ms: number): { path: string; startedMs: number }[] {
-    return [...this.#active.values()]
-      .filter((active) => !active.isReported && nowMs - active.startedMs >= ms)
-      .map((active) => {
-        active.isReported = true;
-        return { path: this.#path(active.containers, active.name), startedMs: active.startedMs };
+  /**
+   * Returns the blocks that have run for at least `minDurationMs` milliseconds and that no earlier call has returned.
+   */
+  takeSlowBlocks(nowMs: number, minDurationMs: number): { path: string; startedMs: number }[] {
+    return [...this.#activeBlocks.values()]
+      .filter((activeBlock) => !activeBlock.isReported && nowMs - activeBlock.startedMs >= minDurationMs)
+      .map((activeBlock) => {
+        activeBlock.isReported = true;
+        return {
+          path: this.#path(activeBlock.containers, activeBlock.name),
+          startedMs: activeBlock.startedMs,
+        };
       });
   }
 
   /** Returns text such as `Each Item 3/12 › Price`, `Fan 20/20 › Ask ×4`, `Sort, Draft`. Empty if nothing is active. */
   statusText(): string {
     const groups = new Map<string, ActiveBlock[]>();
-    for (const active of this.#active.values()) {
-      const id = active.containers.join('/');
-      groups.set(id, [...(groups.get(id) ?? []), active]);
+    for (const activeBlock of this.#activeBlocks.values()) {
+      const id = activeBlock.containers.join('/');
+      groups.set(id, [...(groups.get(id) ?? []), activeBlock]);
     }
     if (groups.size === 0) return [...this.#iterations.values()].map(iterationText).join(' › ');
     const [firstGroup = [], ...otherGroups] = groups.values();

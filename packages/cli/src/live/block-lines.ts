@@ -29,18 +29,18 @@ export function collectingParallelIdsOf(region: Plan['skeleton']): string[] {
 const MAX_STDOUT_LINES = 20;
 
 /** Returns the lines for an ended block. A block in a container has lines only if it failed or printed something. */
-export function endedLines(log: BlockLog, output: Json, format: LineFormat): string[] {
+export function endedBlockLines(log: BlockLog, output: Json, format: LineFormat): string[] {
   const { style } = format;
   // A condition passes on the output of the block before it, including `stdout`.
-  const stdout = log.blockType === 'function' ? stdoutLines(output, style) : [];
+  const printedLines = log.blockType === 'function' ? stdoutLines(output, style) : [];
   if (log.status === 'cancelled')
     return log.container ? [] : [blockLine(style.dim('○'), 'cancelled', log, format)];
-  if (log.status === 'failed') return [...failedLines(log, format), ...stdout];
-  if (log.container && stdout.length === 0) return [];
-  return [blockLine(style.green('✓'), noteOf(log, output, format), log, format), ...stdout];
+  if (log.status === 'failed') return [...failedBlockLines(log, format), ...printedLines];
+  if (log.container && printedLines.length === 0) return [];
+  return [blockLine(style.green('✓'), noteOf(log, output, format), log, format), ...printedLines];
 }
 
-function failedLines(log: BlockLog, format: LineFormat): string[] {
+function failedBlockLines(log: BlockLog, format: LineFormat): string[] {
   const { style } = format;
   const isCollected = containersOf(log).some((id) => format.collectingParallelIds.has(id));
   const mark = log.errorHandled || isCollected ? style.yellow('!') : style.red('✗');
@@ -58,7 +58,7 @@ function failedLines(log: BlockLog, format: LineFormat): string[] {
 }
 
 /** Returns the line for a block that waits for a person, or until a set time. */
-export function pausedLine(log: BlockLog, untilText: string | undefined, format: LineFormat): string {
+export function pausedBlockLine(log: BlockLog, untilText: string | undefined, format: LineFormat): string {
   const name = pad(pathOf(log, format.plan), format.nameWidth);
   const note = untilText === undefined ? 'waits for a person' : `waits until ${untilText}`;
   return `${format.style.yellow('‖')} ${name}  ${' '.repeat(DURATION_WIDTH)}  ${format.style.dim(note)}`;

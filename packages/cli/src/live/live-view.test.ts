@@ -31,9 +31,9 @@ function examplePlan(): Plan {
     ],
   });
   const { workflow } = parseWorkflow(file);
-  const compiled = workflow && compile(workflow);
-  if (!compiled?.ok) throw new Error(JSON.stringify(compiled));
-  return compiled.plan;
+  const compileResult = workflow && compile(workflow);
+  if (!compileResult?.ok) throw new Error(JSON.stringify(compileResult));
+  return compileResult.plan;
 }
 
 let lastOrder = 0;
@@ -97,7 +97,7 @@ interface ViewFixture {
   lines: () => string[];
 }
 
-function viewFixture(hasStatusLine = false): ViewFixture {
+function createViewFixture(hasStatusLine = false): ViewFixture {
   const stream = new RecordingStream(hasStatusLine);
   let nowMs = 0;
   let callTick = (): void => undefined;
@@ -108,7 +108,7 @@ function viewFixture(hasStatusLine = false): ViewFixture {
     style: styleFor(new RecordingStream()),
     hasStatusLine,
     now: () => nowMs,
-    ticker: (_, tick) => {
+    repeat: (_, tick) => {
       callTick = tick;
       return () => {
         callTick = () => undefined;
@@ -130,7 +130,7 @@ const failure = { code: 'BLOCK_FAILED', message: 'no\nmore', retryable: true };
 
 describe('the live view without a terminal', () => {
   it('prints a line for each block outside containers, with its duration and notes', () => {
-    const { view, lines } = viewFixture();
+    const { view, lines } = createViewFixture();
     view.accept(eventOf(logOf('s')));
     view.accept(eventOf(logOf('each', { durationMs: 2300 }), { results: [[], [], []] }));
     view.accept(eventOf(logOf('end', { tries: 2 })));
@@ -143,7 +143,7 @@ describe('the live view without a terminal', () => {
   });
 
   it('counts the iterations of a loop in growing steps, without lines for the blocks inside', () => {
-    const { view, lines } = viewFixture();
+    const { view, lines } = createViewFixture();
     for (let number = 0; number < 30; number++) {
       view.accept(iterationEvent('each', number, 30));
       view.accept(eventOf(logOf('work')));
@@ -156,20 +156,20 @@ describe('the live view without a terminal', () => {
   });
 
   it('shows the output of a block in a container, with its path', () => {
-    const { view, lines } = viewFixture();
+    const { view, lines } = createViewFixture();
     view.accept(eventOf(logOf('work'), { result: 1, stdout: 'one\ntwo' }));
     expect(lines()).toEqual(['✓ Each 2 › Work      12 ms', '    │ one', '    │ two']);
   });
 
   it('truncates the printed output of a block after twenty lines', () => {
-    const { view, lines } = viewFixture();
+    const { view, lines } = createViewFixture();
     view.accept(eventOf(logOf('end'), { result: 1, stdout: 'x\n'.repeat(23) }));
     expect(lines()).toHaveLength(22);
     expect(lines().at(-1)).toBe('    │ … 4 more lines');
   });
 
   it('distinguishes failures that end the run, are handled, or are collected', () => {
-    const { view, lines } = viewFixture();
+    const { view, lines } = createViewFixture();
     view.accept(eventOf(logOf('end', { status: 'failed', error: failure })));
     view.accept(eventOf(logOf('end', { status: 'failed', error: failure, errorHandled: true })));
     view.accept(eventOf(logOf('ask', { status: 'failed', error: failure })));
@@ -185,7 +185,7 @@ describe('the live view without a terminal', () => {
   });
 
   it('shows waits for a person, waits until a time, and retries', () => {
-    const { view, lines } = viewFixture();
+    const { view, lines } = createViewFixture();
     view.accept(eventOf(logOf('end', { status: 'paused' }), {}));
     view.accept(
       eventOf(logOf('end', { status: 'paused' }), { resumeAt: new Date(2001, 1, 3, 4, 5, 6).toISOString() }),
@@ -208,7 +208,7 @@ describe('the live view without a terminal', () => {
   });
 
   it('ignores a repeated event', () => {
-    const { view, lines } = viewFixture();
+    const { view, lines } = createViewFixture();
     const log = logOf('end');
     view.accept(eventOf(log));
     view.accept(eventOf(log));
@@ -218,7 +218,7 @@ describe('the live view without a terminal', () => {
   });
 
   it('reports a slow block once', () => {
-    const { view, lines, tick } = viewFixture();
+    const { view, lines, tick } = createViewFixture();
     view.accept(eventOf(logOf('end', { status: 'running', startedMs: 1000 })));
     tick(2900);
     expect(lines()).toEqual([]);
@@ -239,7 +239,7 @@ describe('the live view on a terminal', () => {
   }
 
   it('shows running blocks in one line, with counters', () => {
-    const fixture = viewFixture(true);
+    const fixture = createViewFixture(true);
     fixture.view.accept(iterationEvent('each', 3, 30));
     fixture.view.accept(eventOf(logOf('work', { status: 'running' })));
     fixture.view.accept(eventOf(logOf('work', { status: 'running' })));
@@ -249,13 +249,13 @@ describe('the live view on a terminal', () => {
   });
 
   it('counts iterations in the status line, without lines for them', () => {
-    const fixture = viewFixture(true);
+    const fixture = createViewFixture(true);
     fixture.view.accept(iterationEvent('each', 0, 30));
     expect(fixture.stream.text).toBe('');
   });
 
   it('shows waits until a time in the status line', () => {
-    const fixture = viewFixture(true);
+    const fixture = createViewFixture(true);
     const resumeAt = new Date(2001, 1, 3, 4, 5, 6).toISOString();
     fixture.view.accept(eventOf(logOf('end', { status: 'paused' }), { resumeAt }));
     fixture.tick(100);
@@ -263,7 +263,7 @@ describe('the live view on a terminal', () => {
   });
 
   it('removes the status line on close', () => {
-    const fixture = viewFixture(true);
+    const fixture = createViewFixture(true);
     fixture.view.accept(eventOf(logOf('end', { status: 'running' })));
     fixture.tick(100);
     fixture.view.close();

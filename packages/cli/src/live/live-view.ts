@@ -7,7 +7,7 @@ import { truncate } from '../render/table.ts';
 import type { RepeatFunction } from '../repeat.ts';
 import stringWidth from 'fast-string-width';
 import { Activity } from './activity.ts';
-import { collectingParallelIdsOf, endedLines, pausedLine, resumeTimeMs } from './block-lines.ts';
+import { collectingParallelIdsOf, endedBlockLines, pausedBlockLine, resumeTimeMs } from './block-lines.ts';
 import type { LineFormat } from './block-lines.ts';
 import type { TerminalOutput } from './terminal-output.ts';
 
@@ -20,7 +20,7 @@ export interface LiveViewOptions {
   /** True if the terminal shows a status line, so that "still running" lines are not needed. */
   hasStatusLine: boolean;
   now: () => number;
-  ticker: RepeatFunction;
+  repeat: RepeatFunction;
 }
 
 const SPINNER_FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -37,10 +37,10 @@ export class LiveView {
   readonly #options: LiveViewOptions;
   readonly #format: LineFormat;
   readonly #activity = new Activity();
-  readonly #endedOrders = new Set<number>();
-  readonly #pausedOrders = new Set<number>();
+  readonly #endedExecutionOrders = new Set<number>();
+  readonly #pausedExecutionOrders = new Set<number>();
   readonly #startedMs: number;
-  readonly #stopTicker: () => void;
+  readonly #stopRepeating: () => void;
   #spinnerIndex = 0;
   #hasDrawnStatus = false;
 
@@ -60,7 +60,7 @@ export class LiveView {
       ),
       collectingParallelIds: new Set(collectingParallelIdsOf(options.plan.skeleton)),
     };
-    this.#stopTicker = options.ticker(SPINNER_INTERVAL_MS, () => this.#tick());
+    this.#stopRepeating = options.repeat(SPINNER_INTERVAL_MS, () => this.#tick());
   }
 
   accept(event: RunEvent): void {
@@ -90,12 +90,12 @@ export class LiveView {
 
   /** Removes the status line and stops drawing. */
   close(): void {
-    this.#stopTicker();
+    this.#stopRepeating();
     this.#options.terminal.setStatus('');
   }
 
   #showBlock({ type, log, output }: BlockEvent): void {
-    if (this.#endedOrders.has(log.executionOrder)) return;
+    if (this.#endedExecutionOrders.has(log.executionOrder)) return;
     if (type === 'block:started') {
       this.#activity.start(log);
       return;
@@ -104,15 +104,15 @@ export class LiveView {
       this.#showPause(log, output);
       return;
     }
-    this.#endedOrders.add(log.executionOrder);
+    this.#endedExecutionOrders.add(log.executionOrder);
     this.#activity.end(log);
     this.endedBlockCount += 1;
-    this.#options.terminal.print(endedLines(log, output, this.#format));
+    this.#options.terminal.print(endedBlockLines(log, output, this.#format));
   }
 
   #showPause(log: BlockEvent['log'], output: BlockEvent['output']): void {
-    if (this.#pausedOrders.has(log.executionOrder)) return;
-    this.#pausedOrders.add(log.executionOrder);
+    if (this.#pausedExecutionOrders.has(log.executionOrder)) return;
+    this.#pausedExecutionOrders.add(log.executionOrder);
     const { hasStatusLine, terminal, now } = this.#options;
     const untilMs = resumeTimeMs(output);
     const untilText = untilMs === undefined ? undefined : formatClockTime(untilMs, now());
@@ -120,7 +120,7 @@ export class LiveView {
     else this.#activity.wait(log, untilText);
     // The status line shows blocks that wait until a set time. Without it, they get a line, except nested blocks.
     const isLineOmitted = untilText !== undefined && (hasStatusLine || log.container !== undefined);
-    if (!isLineOmitted) terminal.print([pausedLine(log, untilText, this.#format)]);
+    if (!isLineOmitted) terminal.print([pausedBlockLine(log, untilText, this.#format)]);
   }
 
   #showRetry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {
@@ -135,7 +135,7 @@ export class LiveView {
   #showIteration(event: Extract<RunEvent, { type: 'container:iteration' }>): void {
     const { hasStatusLine, terminal, style, plan } = this.#options;
     const { blockId, blockName, iteration, count } = event;
-    this.#activity.iterate(blockId, blockName, { iteration, count });
+    this.#activity.startIteration(blockId, blockName, { iteration, count });
     const isNested = (plan.blocks[blockId]?.containers.length ?? 0) > 0;
     if (hasStatusLine || isNested || !isMilestone(iteration + 1, count)) return;
     const total = count === undefined ? '' : `/${count}`;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createRecordingIo } from '../../../../test/support/io.ts';
 import { streamEvents } from './stream.ts';
 
-const never = new Promise<never>(() => undefined);
+const pendingPromise = new Promise<never>(() => undefined);
 type EmissionEvent = Extract<RunEvent, { type: 'block:emission' }>;
 
 function emissionEvent(
@@ -38,7 +38,7 @@ async function outputOf(events: RunEvent[], json = false) {
   const source = async function* () {
     yield* events;
   };
-  await streamEvents(io, source(), { json, failure: never });
+  await streamEvents(io, source(), { json, failure: pendingPromise });
   return { stdout: io.stdout.text, stderr: io.stderr.text };
 }
 
@@ -82,7 +82,7 @@ describe('a stream of a run', () => {
 
   it('rejects when the run fails with an internal error', async () => {
     const failure = Promise.reject(new Error('broken'));
-    const endlessEvents = { [Symbol.asyncIterator]: () => ({ next: () => never }) };
+    const endlessEvents = { [Symbol.asyncIterator]: () => ({ next: () => pendingPromise }) };
     await expect(streamEvents(createRecordingIo(), endlessEvents, { json: true, failure })).rejects.toThrow(
       'broken',
     );

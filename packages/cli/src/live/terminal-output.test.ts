@@ -5,7 +5,7 @@ import { createTerminalOutput } from './terminal-output.ts';
 const CLEAR = '\r\u001B[2K';
 
 /** Returns what a terminal of unlimited width shows, line by line. */
-function screen(text: string): string[] {
+function screenLines(text: string): string[] {
   return text
     .replaceAll(/\u001B\[\?7[lh]/g, '')
     .split('\n')
@@ -19,7 +19,7 @@ describe('output to a terminal', () => {
     output.setStatus('one');
     output.print(['first', 'second']);
     output.setStatus('two');
-    expect(screen(stream.text)).toEqual(['first', 'second', 'two']);
+    expect(screenLines(stream.text)).toEqual(['first', 'second', 'two']);
   });
 
   it('clears the status line when it is removed', () => {
@@ -27,7 +27,7 @@ describe('output to a terminal', () => {
     const output = createTerminalOutput(stream, true);
     output.setStatus('going');
     output.setStatus('');
-    expect(screen(stream.text)).toEqual(['']);
+    expect(screenLines(stream.text)).toEqual(['']);
   });
 
   it('writes nothing for an unchanged status line', () => {

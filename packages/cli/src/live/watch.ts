@@ -43,7 +43,7 @@ export function openView(
     style,
     hasStatusLine,
     now: Date.now,
-    ticker: repeat,
+    repeat,
   });
 }
 
@@ -123,13 +123,13 @@ async function* takeUntil<T>(stop: Promise<typeof STOP>, items: AsyncIterable<T>
  */
 class UnreadFilter {
   #maxEmissionNumber = 0;
-  #maxCount = 0;
+  #maxEventCount = 0;
   /** Number of events in the current reading, without emissions. */
-  #count = 0;
+  #eventCount = 0;
 
   /** Begins the next reading, which starts at the first event. */
   startReading(): void {
-    this.#count = 0;
+    this.#eventCount = 0;
   }
 
   /** True if no earlier reading had the event. Call it for each event of a reading, in order. */
@@ -140,9 +140,9 @@ class UnreadFilter {
       this.#maxEmissionNumber = Math.max(this.#maxEmissionNumber, event.number);
       return isUnread;
     }
-    this.#count += 1;
-    const isUnread = this.#count > this.#maxCount;
-    this.#maxCount = Math.max(this.#maxCount, this.#count);
+    this.#eventCount += 1;
+    const isUnread = this.#eventCount > this.#maxEventCount;
+    this.#maxEventCount = Math.max(this.#maxEventCount, this.#eventCount);
     return isUnread;
   }
 }

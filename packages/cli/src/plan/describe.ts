@@ -50,11 +50,11 @@ function describeCollection({ collection }: Extract<ContainerConfig, { collectio
 
 /** Returns where the named ports of a node lead: `if → Ship, else → Review`. */
 export function describePorts(plan: Plan, region: Region, node: Node): string {
-  const position = region.nodes.indexOf(node);
+  const nodeIndex = region.nodes.indexOf(node);
   return node.outs
     .flatMap((target) => {
       const targetNode = region.nodes[target];
-      const ports = targetNode?.ins.filter((edge) => edge.from === position).map((edge) => edge.port) ?? [];
+      const ports = targetNode?.ins.filter((edge) => edge.from === nodeIndex).map((edge) => edge.port) ?? [];
       return ports
         .filter((port) => port !== 'source')
         .map((port) => `${portTitle(plan, node, port)} → ${nameOf(plan, targetNode)}`);
@@ -73,7 +73,7 @@ function nameOf(plan: Plan, node: Node | undefined): string {
 }
 
 /** Returns the names of the blocks, variables and containers that a block reads. */
-export function readNamesOf(plan: Plan, block: BlockConfig): string[] {
+export function referencedNamesOf(plan: Plan, block: BlockConfig): string[] {
   return [...new Set(referencesOf(block).map((reference) => referenceName(plan, reference)))];
 }
 

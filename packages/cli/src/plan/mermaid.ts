@@ -31,7 +31,7 @@ function regionLines(plan: Plan, region: Region, level: Level): string[] {
 
 function nodeLines(plan: Plan, node: Node, { prefix, indent }: Level): string[] {
   const block = plan.blocks[node.id] as BlockConfig;
-  if (!node.subflow || !block.container) return [`${indent}${prefix}${shape(node, block)}`];
+  if (!node.subflow || !block.container) return [`${indent}${prefix}${nodeShape(node, block)}`];
   const title = `${block.name} (${block.type}): ${describeContainer(block.container, node)}`;
   return [
     `${indent}subgraph ${prefix}[${quote(title)}]`,
@@ -40,7 +40,7 @@ function nodeLines(plan: Plan, node: Node, { prefix, indent }: Level): string[] 
   ];
 }
 
-function shape(node: Node, block: BlockConfig): string {
+function nodeShape(node: Node, block: BlockConfig): string {
   const label = quote(block.name);
   if (block.type === 'condition' || block.type.startsWith('router')) return `{${label}}`;
   if (block.trigger || node.answers) return `([${label}])`;
@@ -51,6 +51,6 @@ function shape(node: Node, block: BlockConfig): string {
 
 /** Escapes a label: Mermaid reads `#…;` in quotes as a character code. */
 function quote(text: string): string {
-  const escaped = text.replaceAll(/[#"<>&;\n\r`]/g, (character) => `#${character.codePointAt(0) ?? 32};`);
-  return `"${escaped}"`;
+  const escapedText = text.replaceAll(/[#"<>&;\n\r`]/g, (character) => `#${character.codePointAt(0) ?? 32};`);
+  return `"${escapedText}"`;
 }

@@ -4,7 +4,7 @@ import { formatCount } from '../render/format.ts';
 import { sanitizeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { tableLines } from '../render/table.ts';
-import { describeContainer, describePorts, describeInputs, readNamesOf } from './describe.ts';
+import { describeContainer, describePorts, describeInputs, referencedNamesOf } from './describe.ts';
 import { blocksByEnvName } from './references.ts';
 
 /** Returns a plan as text: its start, its environment values, and its blocks in order, with containers as a tree. */
@@ -16,7 +16,7 @@ export function planLines(plan: Plan, style: Style): string[] {
       style.dim('start'),
       `${sanitizeLine(start?.name ?? plan.start)}${inputs === '' ? '' : style.dim(`  takes ${sanitizeLine(inputs)}`)}`,
     ],
-    [style.dim('needs'), requirements(plan, style)],
+    [style.dim('needs'), requirementsText(plan, style)],
     [style.dim('hash'), plan.hash],
   ].filter(([, value]) => value !== '') as string[][];
   return [
@@ -32,7 +32,7 @@ export function planLines(plan: Plan, style: Style): string[] {
   ];
 }
 
-function requirements(plan: Plan, style: Style): string {
+function requirementsText(plan: Plan, style: Style): string {
   return [...blocksByEnvName(plan)]
     .map(([name, blocks]) => {
       const names = blocks.map((block) => sanitizeLine(block.name)).join(', ');
@@ -70,13 +70,13 @@ function nodeRows(plan: Plan, region: Region, level: Level): string[][] {
 }
 
 function nodeNotes(plan: Plan, region: Region, node: Region['nodes'][number], block: BlockConfig): string[] {
-  const readNames = readNamesOf(plan, block);
+  const referencedNames = referencedNamesOf(plan, block);
   return [
     block.container ? describeContainer(block.container, node) : '',
     describePorts(plan, region, node),
     node.retry ? `${formatCount(node.retry.maxTries, 'attempt')}, ${node.retry.waitMs} ms apart` : '',
     node.timeoutMs === undefined ? '' : `at most ${node.timeoutMs} ms`,
     node.subflow?.collectErrors ? 'collects failures' : '',
-    readNames.length === 0 || block.container ? '' : `reads ${readNames.join(', ')}`,
+    referencedNames.length === 0 || block.container ? '' : `reads ${referencedNames.join(', ')}`,
   ].filter((note) => note !== '');
 }

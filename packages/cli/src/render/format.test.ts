@@ -25,7 +25,7 @@ describe('formatCount', () => {
     [3, 'branch', '3 branches'],
     [0, 'iteration', '0 iterations'],
     [2, 'entry', '2 entries'],
-  ])('says %d %s as "%s"', (count, noun, text) => {
+  ])('formats %d %s as "%s"', (count, noun, text) => {
     expect(formatCount(count, noun)).toBe(text);
   });
 });

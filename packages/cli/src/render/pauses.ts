@@ -19,9 +19,13 @@ export function pauseLines(pauses: readonly Pause[], context: CommandContext & {
   return openPauses.flatMap((pause) => linesOf(pause, openPauses.length > 1, context));
 }
 
-function linesOf(pause: Pause, needsPoint: boolean, context: CommandContext & { style: Style }): string[] {
+function linesOf(
+  pause: Pause,
+  needsPointOption: boolean,
+  context: CommandContext & { style: Style },
+): string[] {
   const { style, blockArgs = [] } = context;
-  const pointArgs = needsPoint ? ['--point', pause.token] : [];
+  const pointArgs = needsPointOption ? ['--point', pause.token] : [];
   const calls = callsOf(pause);
   if (calls.length > 0) {
     const approveCommand = runsCommand('resume', context, ...pointArgs, '--approve', 'all', ...blockArgs);
@@ -49,7 +53,7 @@ function linesOf(pause: Pause, needsPoint: boolean, context: CommandContext & { 
   ];
 }
 
-const EACH_CONTROL = new RegExp(`[${CONTROL_CHARACTERS}]`, 'g');
+const CONTROL_CHARACTER_PATTERN = new RegExp(`[${CONTROL_CHARACTERS}]`, 'g');
 
 /** Returns the tool calls of an agent that the pause asks to approve, with their complete arguments as JSON. */
 function callsOf({ output }: Pause): [id: string, name: string, args: string][] {
@@ -58,8 +62,8 @@ function callsOf({ output }: Pause): [id: string, name: string, args: string][] 
   return calls.filter(isJsonObject).map((call) => {
     const args = JSON.stringify(getOwn(call, 'arguments') ?? {});
     const escapedArgs = args.replaceAll(
-      EACH_CONTROL,
-      (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      CONTROL_CHARACTER_PATTERN,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
     return [
       sanitizeLine(toText(getOwn(call, 'id'))),

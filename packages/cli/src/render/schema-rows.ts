@@ -17,9 +17,10 @@ export function schemaRows({ properties = {}, required = [] }: JsonObject): stri
 function typeOf(schema: Json): string {
   if (!isJsonObject(schema)) return 'any';
   const { type, enum: values, anyOf } = schema;
-  // Boolean fields also take the strings `true` and `false`: their type is "boolean or string", not "boolean or enum".
+  // Boolean fields also accept the strings `true` and `false`: their type is "boolean or string", not "boolean or
+  // enum".
   if (Array.isArray(values))
     return values.every((value) => value === 'true' || value === 'false') ? 'string' : 'enum';
-  if (Array.isArray(anyOf)) return [...new Set(anyOf.map((option) => typeOf(option)))].join(' or ');
+  if (Array.isArray(anyOf)) return [...new Set(anyOf.map((alternative) => typeOf(alternative)))].join(' or ');
   return typeof type === 'string' ? type : 'any';
 }

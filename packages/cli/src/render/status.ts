@@ -1,11 +1,11 @@
 import type { RunDetail } from '@heddle/engine';
-import type { ShownRun } from '@heddle/engine/reader';
+import type { ObservedRun } from '@heddle/engine/reader';
 import { formatLocalTime } from './format.ts';
 import type { Style } from './style.ts';
 
 /** Returns a run's status in colour, with what it waits for, and a mark if its process died. */
 export function statusText(
-  run: Pick<ShownRun, 'status' | 'pauseKind' | 'pauses' | 'interrupted'>,
+  run: Pick<ObservedRun, 'status' | 'pauseKind' | 'pauses' | 'interrupted'>,
   style: Style,
 ): string {
   const text = colouredStatus(run, style);

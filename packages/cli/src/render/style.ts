@@ -31,15 +31,15 @@ export function styleFor(stream: OutputStream): Style {
 }
 
 /**
- * Control characters, for a character class of a regular expression: C0 without tab and line feed, C1, and controls of
- * text direction. In untrusted data they could move the cursor, rewrite the screen or reorder text.
+ * Control characters, for a character class of a regular expression: C0 without tab and line feed, C1, and characters
+ * that control text direction. In untrusted data they could move the cursor, rewrite the screen or reorder text.
  */
 export const CONTROL_CHARACTERS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069`;
-const EACH_CONTROL = new RegExp(`[${CONTROL_CHARACTERS}]`, 'g');
+const CONTROL_CHARACTER_PATTERN = new RegExp(`[${CONTROL_CHARACTERS}]`, 'g');
 
 /** Removes control characters and escape sequences, except line breaks and tabs. */
 export function sanitize(text: string): string {
-  return stripVTControlCharacters(text).replaceAll('\r\n', '\n').replaceAll(EACH_CONTROL, '');
+  return stripVTControlCharacters(text).replaceAll('\r\n', '\n').replaceAll(CONTROL_CHARACTER_PATTERN, '');
 }
 
 /** Returns safe text on one line. */

@@ -4,8 +4,8 @@ import { styleFor } from './style.ts';
 
 /** Pads text with spaces to `width` terminal columns. */
 export function pad(text: string, width: number, side: 'left' | 'right' = 'right'): string {
-  const fill = ' '.repeat(Math.max(0, width - stringWidth(text)));
-  return side === 'right' ? text + fill : fill + text;
+  const padding = ' '.repeat(Math.max(0, width - stringWidth(text)));
+  return side === 'right' ? text + padding : padding + text;
 }
 
 /** Cuts text to `width` terminal columns with an ellipsis. Only for text without styles. */
@@ -43,6 +43,6 @@ export function writeTable(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
 ): void {
-  const headRow = titles.map((title) => styleFor(io.stdout).dim(title));
-  io.stdout.write(`${tableLines([headRow, ...rows]).join('\n')}\n`);
+  const headerRow = titles.map((title) => styleFor(io.stdout).dim(title));
+  io.stdout.write(`${tableLines([headerRow, ...rows]).join('\n')}\n`);
 }

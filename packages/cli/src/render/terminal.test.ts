@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createRecordingIo, RecordingStream } from '../../../../test/support/io.ts';
 import { main } from '../main.ts';
 import { createTerminalOutput } from '../live/terminal-output.ts';
-import { guardIo, escapeControls } from './terminal.ts';
+import { escapeIoOutput, escapeControlCharacters } from './terminal.ts';
 
 const HOSTILE_TEXTS = [
   '\u0007',
@@ -19,17 +19,17 @@ const HOSTILE_TEXTS = [
 ];
 
 it.each(HOSTILE_TEXTS)('a terminal gets %j as text, and JSON keeps its value', (hostile) => {
-  const text = escapeControls(`a${hostile}b\n`);
+  const text = escapeControlCharacters(`a${hostile}b\n`);
   expect(text).toMatch(/^a[ -~]*b\n$/);
   const json = JSON.stringify({ hostile });
-  expect(JSON.parse(escapeControls(json))).toEqual({ hostile });
+  expect(JSON.parse(escapeControlCharacters(json))).toEqual({ hostile });
 });
 
 it('a terminal gets the escape sequences of the CLI itself', () => {
   const io = createRecordingIo();
   const stdout = new RecordingStream(true);
-  const guardedIo = guardIo({ ...io, stdout });
-  const output = createTerminalOutput(guardedIo.stdout, true);
+  const escapingIo = escapeIoOutput({ ...io, stdout });
+  const output = createTerminalOutput(escapingIo.stdout, true);
   output.setStatus(`${styleText(['red', 'bold'], 'line', { validateStream: false })} \u009b2J`);
   output.print(['done \u202e']);
   expect(stdout.text).toBe(
@@ -37,7 +37,7 @@ it('a terminal gets the escape sequences of the CLI itself', () => {
       '\r\u001b[2Kdone \\u202e\n' +
       '\r\u001b[2K\u001b[?7l\u001b[31m\u001b[1mline\u001b[22m\u001b[39m \\u009b2J\u001b[?7h',
   );
-  expect(guardedIo.stdout.isTTY).toBe(true);
+  expect(escapingIo.stdout.isTTY).toBe(true);
 });
 
 it('all output of a command is escaped: arguments, file names, errors, JSON', async () => {

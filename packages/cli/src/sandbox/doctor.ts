@@ -48,18 +48,22 @@ interface Diagnosis extends IsolationReport {
   };
 }
 
-function mark({ result }: IsolationCheck, style: Style): string {
+function resultMark({ result }: IsolationCheck, style: Style): string {
   if (result === 'ok') return style.green('✓');
   return result === 'failed' ? style.red('✗') : style.dim('·');
 }
 
 /** Returns the lines of a check and its hint. */
 function checkLines(check: IsolationCheck, style: Style): string[] {
-  const line = `${mark(check, style)} ${sanitizeLine(check.found)}`;
+  const line = `${resultMark(check, style)} ${sanitizeLine(check.found)}`;
   return check.hint === undefined ? [line] : [line, `  ${style.yellow('→')} ${sanitizeLine(check.hint)}`];
 }
 
-function section(title: string, values: Readonly<Record<string, number | string>>, style: Style): string[] {
+function sectionLines(
+  title: string,
+  values: Readonly<Record<string, number | string>>,
+  style: Style,
+): string[] {
   const rows = Object.entries(values).map(([name, value]) => [`  ${name}`, value.toLocaleString('en-US')]);
   return ['', style.bold(title), ...tableLines(rows)];
 }
@@ -77,8 +81,8 @@ function doctorLines(diagnosis: Diagnosis, style: Style): string[] {
     ...(level === 'strict' ? [] : [NATIVE_IMAGES_NOTE]),
     '',
     ...checks.flatMap((check) => checkLines(check, style)),
-    ...section('Versions', { ...versions }, style),
-    ...section('Limits of a job', limits.job, style),
-    ...section('Limits of a process', limits.process, style),
+    ...sectionLines('Versions', { ...versions }, style),
+    ...sectionLines('Limits of a job', limits.job, style),
+    ...sectionLines('Limits of a process', limits.process, style),
   ];
 }

@@ -39,7 +39,7 @@ export async function log(io: Io, id: string, options: LogOptions): Promise<numb
 function readLog(folder: string, imageId: string) {
   return withImages({ images: folder }, async (images) => {
     const record = await images.get(imageId);
-    return record ? { id: record.id, state: record.state, log: images.log(record.id) } : undefined;
+    return record ? { id: record.id, state: record.state, log: images.readLog(record.id) } : undefined;
   });
 }
 

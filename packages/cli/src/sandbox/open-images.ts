@@ -43,9 +43,9 @@ export function isolationOf({ isolation, bubblewrap }: ImagesOptions): { isolati
 export function openImages(options: ImagesOptions): Images {
   const env = readEnv();
   const home = homedir();
-  const npm = readNpmSettings({ env: env.all, cwd: process.cwd(), home });
-  const python = readPipSettings({ env: env.all, home });
-  const go = readGoSettings({ env: env.all, home });
+  const npm = readNpmSettings({ env: env.variables, cwd: process.cwd(), home });
+  const python = readPipSettings({ env: env.variables, home });
+  const go = readGoSettings({ env: env.variables, home });
   const debian = readAptSettings();
   const npmPath = findNpm(env.value('PATH'));
   const isolation = isolationOf(options);
@@ -73,10 +73,10 @@ export function openImages(options: ImagesOptions): Images {
  * If the images are in a data folder, lets the OS users of sandbox processes traverse that folder to the images.
  * Recorded runs stay private.
  */
-function allowTraversal(images: string): void {
-  const data = dirname(resolve(images));
-  if (existsSync(join(data, 'lock.db')))
-    makeDataFolderPrivate(data, ({ message }) => process.emitWarning(message, 'HeddleWarning'));
+function allowTraversal(imagesFolder: string): void {
+  const dataFolder = dirname(resolve(imagesFolder));
+  if (existsSync(join(dataFolder, 'lock.db')))
+    makeDataFolderPrivate(dataFolder, ({ message }) => process.emitWarning(message, 'HeddleWarning'));
 }
 
 /**

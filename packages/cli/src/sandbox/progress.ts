@@ -5,7 +5,7 @@ import { formatDuration } from '../render/format.ts';
 import { styleFor } from '../render/style.ts';
 
 /** Display of the progress of a build. */
-export interface Progress {
+export interface ProgressDisplay {
   report(step: string): void;
   /** Time since the first step; undefined before it. */
   elapsedMs(): number | undefined;
@@ -18,7 +18,7 @@ const SECOND_MS = 1_000;
  * Creates a progress display. On a terminal it shows the current step with its duration. Elsewhere it prints a step
  * only if its kind (its first word) differs from that of the previous step. `quiet`: prints nothing.
  */
-export function createProgress({ stderr }: Io, quiet: boolean): Progress {
+export function createProgressDisplay({ stderr }: Io, quiet: boolean): ProgressDisplay {
   const isTerminal = !quiet && stderr.isTTY === true && readEnv().canUpdateLines;
   const output = createTerminalOutput(stderr, isTerminal);
   const style = styleFor(stderr);

@@ -4,7 +4,7 @@ import { readJsonFile } from '../input/json-source.ts';
 import type { Io } from '../io.ts';
 import { sanitizeLine } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
-import { createProgress } from './progress.ts';
+import { createProgressDisplay } from './progress.ts';
 
 /** Options of a build besides its specification. */
 export interface BuildFileOptions {
@@ -41,7 +41,7 @@ function issueText(error: SpecError): string {
     .join('\n');
 }
 
-function invalidSpec(file: string, language: unknown, issues: string): UsageError {
+function invalidSpecError(file: string, language: unknown, issues: string): UsageError {
   const example = EXAMPLES[language === 'python' ? 'python' : 'javascript'];
   return new UsageError(
     `The file ${sanitizeLine(file)} is not a valid image specification.\n${issues}`,
@@ -55,7 +55,7 @@ async function readSpecFile(
 ): Promise<{ spec: Record<string, unknown>; name: string | undefined }> {
   const value = await readJsonFile('FILE', file);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalidSpec(file, null, 'it is not a JSON object');
+    throw invalidSpecError(file, null, 'it is not a JSON object');
   const spec = value as Record<string, unknown>;
   const { name, language } = spec;
   const issues = Object.keys(spec)
@@ -64,7 +64,7 @@ async function readSpecFile(
   const trimmedName = typeof name === 'string' ? name.trim() : '';
   if (name !== undefined && (trimmedName === '' || trimmedName.length > MAX_NAME_CHARS))
     issues.push(`name: must be a string of 1 to ${MAX_NAME_CHARS} characters`);
-  if (issues.length > 0) throw invalidSpec(file, language, issues.join('\n'));
+  if (issues.length > 0) throw invalidSpecError(file, language, issues.join('\n'));
   return { spec, name: name === undefined ? undefined : trimmedName };
 }
 
@@ -79,7 +79,7 @@ export async function buildImageFromFile(
   { refresh, quiet }: BuildFileOptions,
 ): Promise<BuildResult | undefined> {
   const { spec, name } = await readSpecFile(file);
-  const progress = createProgress(io, quiet);
+  const progress = createProgressDisplay(io, quiet);
   try {
     const onProgress = (step: string): void => progress.report(step);
     const record = await images.build(spec, { refresh, onProgress, ...(name !== undefined && { name }) });
@@ -87,7 +87,7 @@ export async function buildImageFromFile(
   } catch (error) {
     if (isSandboxError(error) && error.code === 'IMAGES_CLOSED') return undefined;
     if (!isSandboxError(error) || !(error instanceof SpecError)) throw error;
-    throw invalidSpec(file, spec['language'], issueText(error));
+    throw invalidSpecError(file, spec['language'], issueText(error));
   } finally {
     progress.end();
   }

@@ -28,7 +28,7 @@ interface AccessDependencies {
   /** `https://host` of this server. */
   origin: string;
   /** Returns the address of the other end of the connection. */
-  peerOf: (request: Request) => string | undefined;
+  peerAddressOf: (request: Request) => string | undefined;
   onError: (error: unknown) => void;
   /** Accepts the sessions of browsers. */
   sessionAuthenticator?: Authenticator | undefined;
@@ -37,11 +37,11 @@ interface AccessDependencies {
 /** Opens the limits of the server, and the authentication by API keys, access tokens and browser sessions. */
 export async function openAccess(
   options: AccessOptions,
-  { store, operationIds, origin, peerOf, onError, sessionAuthenticator }: AccessDependencies,
+  { store, operationIds, origin, peerAddressOf, onError, sessionAuthenticator }: AccessDependencies,
 ): Promise<ServerAccess> {
   const { keyAuthenticator } = await import('@heddle/service');
   const { combineAuthenticators, withResourceMetadata } = await import('@heddle/service/access');
-  const keyAuth = keyAuthenticator(store.keys);
+  const apiKeyAuthenticator = keyAuthenticator(store.keys);
   const tokenAuth = await createTokenAuth(options, readEnv(), store.workspaces);
   const otherAuthenticators = [
     ...(tokenAuth ? [tokenAuth.authenticator] : []),
@@ -51,8 +51,8 @@ export async function openAccess(
   return {
     limits,
     settings: {
-      authenticator: combineAuthenticators(keyAuth, ...otherAuthenticators),
-      clientAddress: (request) => clientAddressOf(request.headers, peerOf(request), options.proxies),
+      authenticator: combineAuthenticators(apiKeyAuthenticator, ...otherAuthenticators),
+      clientAddress: (request) => clientAddressOf(request.headers, peerAddressOf(request), options.proxies),
     },
     wrap: (fetch) => (tokenAuth ? withResourceMetadata(fetch, { origin, ...tokenAuth.resource }) : fetch),
     close,

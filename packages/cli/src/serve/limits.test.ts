@@ -17,7 +17,7 @@ const limitOf = async (options: { host: string; limits?: string }, operation = '
 };
 
 describe('limits of a server', () => {
-  it.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])('on %s are none', async (host) => {
+  it.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])('are not set on %s', async (host) => {
     expect((await openLimits({ data: 'unused', host }, context)).limits).not.toHaveProperty('rate');
   });
 
@@ -42,7 +42,7 @@ describe('limits of a server', () => {
     await expect(limitOf({ host: '::', limits: `${file}x` })).rejects.toThrow(/ENOENT/);
   });
 
-  it('cover concurrent calls and body sizes of single operations, even in a plan without rates', async () => {
+  it('cover concurrent calls and body sizes of single operations, even in a plan without rate limits', async () => {
     const file = join(createDataFolder(onTestFinished), 'limits.json');
     const operations = { listLogs: { concurrentRequests: 1 }, getLog: { bodyBytes: 7 } };
     writeFileSync(file, JSON.stringify({ plan: 'none', operations }));
@@ -66,7 +66,7 @@ describe('limits of a server', () => {
 });
 
 describe('the client address that limits use', () => {
-  it.each<[peer: string, forwarded: string | undefined, proxies: number, expected: string]>([
+  it.each<[peer: string, forwardedFor: string | undefined, proxies: number, expected: string]>([
     ['192.0.2.1', undefined, 0, '192.0.2.1'],
     ['192.0.2.1', '198.51.100.7', 0, '192.0.2.1'],
     ['192.0.2.1', 'forged, 198.51.100.7', 1, '198.51.100.7'],
@@ -77,8 +77,11 @@ describe('the client address that limits use', () => {
     ['2001:db8:1:2:3:4:5:6', undefined, 0, '2001:db8:1:2::/64'],
     ['2001:db8::6', undefined, 0, '2001:db8:0:0::/64'],
     ['::1', undefined, 0, '0:0:0:0::/64'],
-  ])('for the peer %s with X-Forwarded-For %s and %i proxies is %s', (peer, forwarded, proxies, expected) => {
-    const headers = new Headers(forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded });
-    expect(clientAddressOf(headers, peer, proxies)).toBe(expected);
-  });
+  ])(
+    'for the peer %s with X-Forwarded-For %s and %i proxies is %s',
+    (peer, forwardedFor, proxies, expected) => {
+      const headers = new Headers(forwardedFor === undefined ? {} : { 'X-Forwarded-For': forwardedFor });
+      expect(clientAddressOf(headers, peer, proxies)).toBe(expected);
+    },
+  );
 });

@@ -17,11 +17,18 @@ it('500 connections that never send their bodies do not block an execution', asy
     await server.waitUntilClosed();
   });
   const { port } = new URL(server.url);
-  const head = [`POST ${path} HTTP/1.1`, 'Host: x', `X-API-Key: ${api.key}`, 'Content-Length: 100', '', '{'];
+  const requestLines = [
+    `POST ${path} HTTP/1.1`,
+    'Host: x',
+    `X-API-Key: ${api.key}`,
+    'Content-Length: 100',
+    '',
+    '{',
+  ];
   for (let n = 0; n < 500; n += 1) sockets.push(connect(Number(port), '127.0.0.1'));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   await Promise.all(
-    sockets.map((socket) => new Promise((resolve) => socket.write(head.join('\r\n'), resolve))),
+    sockets.map((socket) => new Promise((resolve) => socket.write(requestLines.join('\r\n'), resolve))),
   );
   const headers = { 'X-API-Key': api.key, 'Content-Type': 'application/json' };
   const response = await fetch(server.url + path, { method: 'POST', headers, body: '{}' });

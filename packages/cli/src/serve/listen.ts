@@ -4,10 +4,10 @@ import { getRequestListener } from '@hono/node-server';
 import { UsageError } from '../usage-error.ts';
 
 /** Time limit for sending the last responses. */
-const LAST_RESPONSES_MS = 1000;
+const LAST_RESPONSES_TIMEOUT_MS = 1000;
 
 /** Wildcard addresses with their loopback addresses. */
-const LOOPBACK_OF: { [address: string]: string | undefined } = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+const LOOPBACK_ADDRESSES: { [address: string]: string | undefined } = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /**
  * Limits, in milliseconds, for receiving the headers and the whole request. A slower connection gets status 408 and is
@@ -53,14 +53,14 @@ export async function listen(
     throw new UsageError(`Cannot listen on ${host}:${port}: ${message}`, 'Choose another --port or --host.');
   }
   server.off('error', reject);
-  const { promise: failure, resolve: resolveFailed } = Promise.withResolvers<Error>();
-  server.on('error', resolveFailed);
+  const { promise: failure, resolve: resolveFailure } = Promise.withResolvers<Error>();
+  server.on('error', resolveFailure);
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>();
   const { address, family, port: actualPort } = server.address() as AddressInfo;
   const urlOf = (ip: string): string => `http://${family === 'IPv6' ? `[${ip}]` : ip}:${actualPort}`;
   return {
     url: urlOf(address),
-    origin: urlOf(LOOPBACK_OF[address] ?? address),
+    origin: urlOf(LOOPBACK_ADDRESSES[address] ?? address),
     failure,
     close() {
       server.close(() => resolveClosed());
@@ -68,7 +68,7 @@ export async function listen(
     },
     async waitUntilClosed() {
       // All responses already exist and only need to be sent.
-      const timer = setTimeout(() => server.closeAllConnections(), LAST_RESPONSES_MS);
+      const timer = setTimeout(() => server.closeAllConnections(), LAST_RESPONSES_TIMEOUT_MS);
       await closed;
       clearTimeout(timer);
     },

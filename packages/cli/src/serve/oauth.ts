@@ -49,15 +49,15 @@ export async function createTokenAuth(
     );
   }
   const commonOptions = { issuer, audience };
-  const oauth: OAuthOptions = {
-    ...(jwks !== undefined && { jwt: { ...commonOptions, jwks } }),
+  const oauthOptions: OAuthOptions = {
+    ...(jwks !== undefined && { jwt: { ...commonOptions, jwksUrl: jwks } }),
     ...(introspectionUrl !== undefined && {
-      introspection: { ...commonOptions, url: introspectionUrl, ...clientOf(env) },
+      introspection: { ...commonOptions, url: introspectionUrl, ...clientCredentialsOf(env) },
     }),
   };
-  const { oauthAuthenticator, usersByClaim } = await import('@heddle/service/access');
+  const { oauthAuthenticator, userFinderByClaim } = await import('@heddle/service/access');
   try {
-    const authenticator = oauthAuthenticator(oauth, usersByClaim(options.oauthUser, users));
+    const authenticator = oauthAuthenticator(oauthOptions, userFinderByClaim(options.oauthUser, users));
     return { authenticator, resource: { resource: audience, issuer } };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
@@ -65,7 +65,7 @@ export async function createTokenAuth(
   }
 }
 
-function clientOf(env: Env): { clientId: string; clientSecret: string } {
+function clientCredentialsOf(env: Env): { clientId: string; clientSecret: string } {
   const [clientId, clientSecret] = [env.value(CLIENT_VARIABLES.id), env.value(CLIENT_VARIABLES.secret)];
   if (clientId !== undefined && clientSecret !== undefined) return { clientId, clientSecret };
   throw new UsageError(

@@ -16,7 +16,7 @@ const workerStoreWith = (getOldestId: () => string | undefined) => ({
   skills: { find: () => [], read: () => undefined },
   resolveChild: async () => undefined,
   tenant: async () => undefined,
-  oldestWorkspace: async () => getOldestId(),
+  findOldestWorkspaceId: async () => getOldestId(),
 });
 
 it('only the oldest workspace gets the values from the command line', async () => {
@@ -50,14 +50,14 @@ it('a workspace gets its secrets; values from the command line replace those of 
 });
 
 it('the oldest workspace is cached as soon as there is one', async () => {
-  let oldestId: string | undefined;
+  let oldestWorkspaceId: string | undefined;
   const { environments } = tenantPortsOf(
-    workerStoreWith(() => oldestId),
+    workerStoreWith(() => oldestWorkspaceId),
     { KEY: 'value' },
   );
   expect(await environments.names('first')).toEqual([]);
-  oldestId = 'first';
+  oldestWorkspaceId = 'first';
   expect(await environments.names('first')).toEqual(['KEY']);
-  oldestId = 'third';
+  oldestWorkspaceId = 'third';
   expect(await environments.names('third')).toEqual([]);
 });

@@ -43,10 +43,10 @@ export function tenantPortsOf(
   workerStore: Omit<WorkerStore, 'close' | 'database'>,
   env: { [name: string]: string },
 ): TenantPorts {
-  let oldestId: string | undefined;
+  let oldestWorkspaceId: string | undefined;
   const envOf = async (tenant: string): Promise<typeof env> => {
-    oldestId ??= await workerStore.oldestWorkspace();
-    return tenant === oldestId ? env : {};
+    oldestWorkspaceId ??= await workerStore.findOldestWorkspaceId();
+    return tenant === oldestWorkspaceId ? env : {};
   };
   return {
     resolveChild: (caller, reference) => workerStore.resolveChild(caller, reference),
@@ -81,7 +81,7 @@ export interface Sealing {
 export async function sealingOf({ data, postgres }: StoreOptions): Promise<Sealing> {
   const {
     KeyFolder,
-    keysInText,
+    parseKeys,
     missingKeys,
     Sealer: SealerClass,
     SealingError,
@@ -89,7 +89,7 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
   const text = readEnv().value(SEALING_KEYS_VARIABLE);
   if (text !== undefined) {
     try {
-      return { sealer: new SealerClass(keysInText(text)), folderKeys: undefined };
+      return { sealer: new SealerClass(parseKeys(text)), folderKeys: undefined };
     } catch (error) {
       if (error instanceof SealingError) throw new UsageError(`${SEALING_KEYS_VARIABLE}: ${error.message}`);
       throw error;
@@ -128,7 +128,7 @@ export function lazyWorkerStore(
   return {
     resolveChild: async (caller, reference) => (await store.get()).resolveChild(caller, reference),
     tenant: async (workflowId) => (await store.get()).tenant(workflowId),
-    oldestWorkspace: async () => (await store.get()).oldestWorkspace(),
+    findOldestWorkspaceId: async () => (await store.get()).findOldestWorkspaceId(),
     secrets: {
       names: async (tenant) => (await store.get()).secrets.names(tenant),
       values: async (tenant, names) => (await store.get()).secrets.values(tenant, names),

@@ -38,7 +38,7 @@ export async function openStudio(
   const sessionOptions = {
     // A server that other machines can reach accepts any host name, unless it has an origin.
     hosts: isLoopback || origin !== listeningUrl ? hostsOf(port, originUrl.host) : undefined,
-    cookie: `heddle_session_${port}`,
+    cookieName: `heddle_session_${port}`,
     secure: originUrl.protocol === 'https:',
   };
   const servePage = studioPages();

@@ -20,7 +20,7 @@ export interface TriggerWorker {
 }
 
 /** Rejects every caller: the API gets no requests. */
-const rejectAll: Authenticator = { authenticate: () => Promise.resolve(undefined) };
+const rejectingAuthenticator: Authenticator = { authenticate: () => Promise.resolve(undefined) };
 
 /**
  * Starts the runs of triggers from this process, which serves no requests. The options decide where the runs execute.
@@ -50,7 +50,7 @@ export async function startTriggerWorker(io: Io, options: TriggerWorkerOptions):
     const limits = await openLimits({ ...options, host: 'localhost' }, { operationIds, onError });
     closeSteps.push(() => limits.close());
     const api = await createApi({
-      ...{ engine: session.engine, database: store, areas, onError, authenticator: rejectAll },
+      ...{ engine: session.engine, database: store, areas, onError, authenticator: rejectingAuthenticator },
       ports: servicePorts(store, { limits: limits.limits }),
     });
     closeSteps.push(() => api.close());

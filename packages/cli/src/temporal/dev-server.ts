@@ -31,7 +31,7 @@ export async function openServer(
   const { findServer, startDevServer } = await loadTemporalServer();
   const style = styleFor(io.stderr);
   const logLine = (line: string): void => void io.stderr.write(`${style.dim(sanitizeLine(line))}\n`);
-  const source = await findServer({ env: env.all, log: logLine });
+  const source = await findServer({ env: env.variables, log: logLine });
   if (source.kind === 'none') throw new UsageError(source.reason);
   if (source.kind === 'address') return { address: source.address, uiUrl: undefined, server: undefined };
   const uiPort = await findFreePort(port + UI_PORT_OFFSET);
@@ -43,7 +43,7 @@ export async function openServer(
     uiPort,
     dbFile: join(folder, 'server.db'),
     logFile,
-    env: env.all,
+    env: env.variables,
   });
   if (result.kind === 'failed') {
     throw new UsageError(result.reason, `Use --port for another port. The server's log is ${logFile}`);

@@ -6,7 +6,7 @@ import { readEnv } from '../env.ts';
 import { temporalStoreOption } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
-import { TEMPORAL_DEFAULTS, serverOf } from './server-options.ts';
+import { TEMPORAL_DEFAULTS, serverOptionsOf } from './server-options.ts';
 
 const PACKAGE_NAME = '@heddle/temporal';
 
@@ -20,9 +20,9 @@ export function loadTemporalServer(): Promise<typeof TemporalServer> {
   return requireInstalled(import('@heddle/temporal/server'));
 }
 
-async function requireInstalled<T>(loading: Promise<T>): Promise<T> {
+async function requireInstalled<T>(modulePromise: Promise<T>): Promise<T> {
   try {
-    return await loading;
+    return await modulePromise;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     // If a dependency of the package is missing, the installation is broken: report the error unchanged.
@@ -38,7 +38,7 @@ async function requireInstalled<T>(loading: Promise<T>): Promise<T> {
 /** Returns the Temporal runtime for the server in the options. Loads the SDK only after the options are checked. */
 export async function runtimeOf(options: RuntimeOptions): Promise<RuntimeProvider> {
   const { queue = TEMPORAL_DEFAULTS.queue, checkpoint, worker = true } = options;
-  const server = serverOf(options, readEnv());
+  const server = serverOptionsOf(options, readEnv());
   const { temporal } = await loadTemporal();
   return temporal({
     ...server,

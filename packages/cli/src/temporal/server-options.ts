@@ -15,7 +15,7 @@ export const TEMPORAL_DEFAULTS = {
 const KEY_BYTES = 32;
 
 /** Returns the server from the command line, or from the variables of Temporal's own tools. Throws usage errors. */
-export function serverOf(
+export function serverOptionsOf(
   { address, namespace }: Pick<RuntimeOptions, 'address' | 'namespace'>,
   env: Env,
 ): ServerOptions & Pick<DeploymentOptions, 'encryption'> & { address: string; namespace: string } {
@@ -43,7 +43,7 @@ const KEYS_VARIABLE = 'HEDDLE_ENCRYPTION_KEYS';
 function encryptionOf(text: string | undefined): DeploymentOptions['encryption'] {
   if (text === undefined) return undefined;
   const pairs = text.split(',').map((pair) => /^\s*([^\s=]+)=(\S+?)\s*$/.exec(pair));
-  const [first] = pairs;
+  const [firstPair] = pairs;
   const keys: { [id: string]: Buffer } = {};
   for (const [index, pair] of pairs.entries()) {
     const [, id = '', key = ''] = pair ?? [];
@@ -56,7 +56,7 @@ function encryptionOf(text: string | undefined): DeploymentOptions['encryption']
     }
     keys[id] = bytes;
   }
-  return { keyId: first?.[1] ?? '', keys };
+  return { keyId: firstPair?.[1] ?? '', keys };
 }
 
 /** Returns the value of a variable; undefined if it is unset or empty. */

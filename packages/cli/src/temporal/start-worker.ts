@@ -75,7 +75,7 @@ export async function startWorker(
     images: ownedImages ?? images,
     onError,
   });
-  images.collectRepeatedly(onError, { ownedImages });
+  images.collectGarbageRepeatedly(onError, { ownedImages });
   return {
     finished: worker.finished,
     url: worker.url,

@@ -72,12 +72,12 @@ interface ContainmentContext {
 /** Adds the block and the containers around it to `containedBlocks`, outermost first. */
 function addContainedBlocks(id: string, context: ContainmentContext): void {
   const { blocks, containedBlocks, sink } = context;
-  const { chain, outerContainer } = missingChain(id, context);
+  const { chain, outerContainer } = unresolvedChain(id, context);
   let container = outerContainer;
   for (const blockId of chain.toReversed()) {
     const block = blocks.get(blockId) as Block;
     if (container && container.containers.length >= MAX_NESTING) {
-      sink.push(nestingTooDeep(block));
+      sink.push(nestingTooDeepDiagnostic(block));
       container = undefined;
     }
     container = container
@@ -91,7 +91,7 @@ function addContainedBlocks(id: string, context: ContainmentContext): void {
  * Returns the ids of the block and the containers around it that are not in `containedBlocks` yet, innermost first
  * (`chain`), and the next container, which is in `containedBlocks` (`outerContainer`).
  */
-function missingChain(
+function unresolvedChain(
   id: string,
   { blocks, parents, containedBlocks, sink }: ContainmentContext,
 ): { chain: string[]; outerContainer: ContainedBlock | undefined } {
@@ -103,7 +103,7 @@ function missingChain(
   }
   const ids = [...chain];
   if (currentId !== undefined && chain.has(currentId))
-    sink.push(parentCycle(ids.slice(ids.indexOf(currentId)), blocks));
+    sink.push(parentCycleDiagnostic(ids.slice(ids.indexOf(currentId)), blocks));
   return { chain: ids, outerContainer: currentId === undefined ? undefined : containedBlocks.get(currentId) };
 }
 
@@ -112,7 +112,7 @@ function containedBlockIn(block: Block, container: ContainedBlock): ContainedBlo
   return { block, containers, enabled: block.enabled && container.enabled };
 }
 
-function parentCycle(ids: readonly string[], blocks: ReadonlyMap<string, Block>): Diagnostic {
+function parentCycleDiagnostic(ids: readonly string[], blocks: ReadonlyMap<string, Block>): Diagnostic {
   const names = [...ids, ids[0] as string].map((id) => `"${blocks.get(id)?.name}"`);
   return diagnostic('PARENT_CYCLE', {
     blockId: ids[0] as string,
@@ -122,7 +122,7 @@ function parentCycle(ids: readonly string[], blocks: ReadonlyMap<string, Block>)
   });
 }
 
-function nestingTooDeep(block: Block): Diagnostic {
+function nestingTooDeepDiagnostic(block: Block): Diagnostic {
   return diagnostic('NESTING_TOO_DEEP', {
     blockId: block.id,
     path: ['blocks', block.id, 'data', 'parentId'],

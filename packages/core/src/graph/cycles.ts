@@ -30,13 +30,13 @@ interface RemainingGraph {
  */
 function findDisjointCycles(graph: DirectedGraph): string[][] {
   const nodes = new Set(graph.nodes().toSorted());
-  const degreesBy = (degree: (id: string) => number): Map<string, number> =>
+  const computeDegrees = (degree: (id: string) => number): Map<string, number> =>
     new Map([...nodes].map((id) => [id, degree(id)]));
   const remainingGraph = {
     graph,
     nodes,
-    inDegrees: degreesBy((id) => graph.inDegree(id)),
-    outDegrees: degreesBy((id) => graph.outDegree(id)),
+    inDegrees: computeDegrees((id) => graph.inDegree(id)),
+    outDegrees: computeDegrees((id) => graph.outDegree(id)),
   };
   removeNodes(
     remainingGraph,
@@ -109,11 +109,14 @@ function firstTarget(
   id: string,
   sortedTargets: Map<string, SortedTargets>,
 ): string | undefined {
-  const sorted = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), nextIndex: 0 };
-  sortedTargets.set(id, sorted);
-  while (sorted.nextIndex < sorted.targets.length && !nodes.has(sorted.targets[sorted.nextIndex] as string))
-    sorted.nextIndex++;
-  return sorted.targets[sorted.nextIndex];
+  const nodeTargets = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), nextIndex: 0 };
+  sortedTargets.set(id, nodeTargets);
+  while (
+    nodeTargets.nextIndex < nodeTargets.targets.length &&
+    !nodes.has(nodeTargets.targets[nodeTargets.nextIndex] as string)
+  )
+    nodeTargets.nextIndex++;
+  return nodeTargets.targets[nodeTargets.nextIndex];
 }
 
 function rotateToFirst(cycle: readonly string[]): string[] {

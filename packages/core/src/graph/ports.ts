@@ -1,6 +1,6 @@
 import { isContainerType } from '../schema/read-block.ts';
 import { conditionRows, routerRows } from './rows.ts';
-import type { RowBlock } from './rows.ts';
+import type { BlockWithFields } from './rows.ts';
 
 /**
  * The port of an edge, in the plan's names: `source`, `error`, `condition-<row>`, or `router-<route or target>`.
@@ -22,7 +22,7 @@ const SIDE_PORT = /^source-(top|right|bottom|left)$/;
 /**
  * Returns the reader for a block's edges. `extraPorts`: ports that a registered executor declares for the block's type.
  */
-export function portReader(block: RowBlock, extraPorts: readonly string[] = []): PortReader {
+export function portReader(block: BlockWithFields, extraPorts: readonly string[] = []): PortReader {
   if (block.type === 'condition') return conditionPortReader(block);
   if (block.type === 'router') {
     return (port, _, target) => ({ port: port === 'error' ? 'error' : `router-${target}` });
@@ -41,19 +41,19 @@ function plainPort(port: string | undefined): EdgePort {
   return port === 'error' ? { port } : { port: 'source', unknown: true };
 }
 
-function conditionPortReader(block: RowBlock): PortReader {
-  const { rows, fault } = conditionRows(block);
+function conditionPortReader(block: BlockWithFields): PortReader {
+  const { rows, problem } = conditionRows(block);
   const ports = new Set(rows.map(({ id }) => `condition-${id}`));
   return (port, position) => {
     const row = rows[position];
     if (port === undefined && row) return { port: `condition-${row.id}` };
     if (port === undefined || !port.startsWith('condition-')) return plainPort(port);
-    return ports.has(port) || fault !== undefined ? { port } : { port, unknown: true };
+    return ports.has(port) || problem !== undefined ? { port } : { port, unknown: true };
   };
 }
 
-function routerPortReader(block: RowBlock): PortReader {
-  const { rows, fault } = routerRows(block);
+function routerPortReader(block: BlockWithFields): PortReader {
+  const { rows, problem } = routerRows(block);
   const ports = new Set(rows.map(({ id }) => `router-${id}`));
   return (port, position) => {
     if (port === 'error') return { port };
@@ -61,7 +61,7 @@ function routerPortReader(block: RowBlock): PortReader {
       const row = rows[position];
       return row ? { port: `router-${row.id}` } : plainPort(port);
     }
-    return ports.has(port) || fault !== undefined ? { port } : { port, unknown: true };
+    return ports.has(port) || problem !== undefined ? { port } : { port, unknown: true };
   };
 }
 
@@ -74,7 +74,7 @@ export interface BranchPort {
 }
 
 /** Returns the branches of a condition or a router, and the start of a container. Other blocks have none. */
-export function branchPorts(block: RowBlock): BranchPort[] {
+export function branchPorts(block: BlockWithFields): BranchPort[] {
   if (block.type === 'condition') {
     return conditionRows(block).rows.map(({ id, title }) => ({ handle: `condition-${id}`, label: title }));
   }

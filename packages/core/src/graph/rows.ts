@@ -4,7 +4,7 @@ import { readJsonText } from '../schema/read-json-text.ts';
 import type { Block } from '../schema/workflow.ts';
 
 /** The parts of a block from which its rows are read. */
-export type RowBlock = Pick<Block, 'id' | 'type' | 'fields'>;
+export type BlockWithFields = Pick<Block, 'id' | 'type' | 'fields'>;
 
 /** A row of a condition, or a route of a router. */
 export interface Row {
@@ -14,10 +14,10 @@ export interface Row {
 }
 
 /**
- * Returns the rows of a condition block in the order in which they are tested, or a `fault` if they cannot be read. An
- * absent list has no rows.
+ * Returns the rows of a condition block in the order in which they are tested, or a `problem` if they cannot be read.
+ * An absent list has no rows.
  */
-export function conditionRows(block: RowBlock): { rows: Row[]; fault?: string } {
+export function conditionRows(block: BlockWithFields): { rows: Row[]; problem?: string } {
   return readRows(getOwn(block.fields, 'conditions'), (title, index) => {
     if (isElseTitle(title)) return `${block.id}-else`;
     return index === 0 ? `${block.id}-if` : `${block.id}-else-if-${index}`;
@@ -25,7 +25,7 @@ export function conditionRows(block: RowBlock): { rows: Row[]; fault?: string } 
 }
 
 /** Returns the routes of a router block. */
-export function routerRows(block: RowBlock): { rows: Row[]; fault?: string } {
+export function routerRows(block: BlockWithFields): { rows: Row[]; problem?: string } {
   return readRows(getOwn(block.fields, 'routes'), (_, index) => `${block.id}-route${index + 1}`);
 }
 
@@ -37,12 +37,12 @@ export function isElseTitle(title: string): boolean {
 function readRows(
   field: Json | undefined,
   defaultIdOf: (title: string, index: number) => string,
-): { rows: Row[]; fault?: string } {
+): { rows: Row[]; problem?: string } {
   if (field == null || field === '') return { rows: [] };
-  const { value, fault } =
-    typeof field === 'string' ? readJsonText(field) : { value: field, fault: undefined };
-  if (fault !== undefined) return { rows: [], fault };
-  if (!Array.isArray(value)) return { rows: [], fault: 'It is not a list of rows.' };
+  const { value, problem } =
+    typeof field === 'string' ? readJsonText(field) : { value: field, problem: undefined };
+  if (problem !== undefined) return { rows: [], problem };
+  if (!Array.isArray(value)) return { rows: [], problem: 'It is not a list of rows.' };
   const rows = value.filter(isJsonObject).map((row, index) => {
     const title = textOf(getOwn(row, 'title'));
     const id = getOwn(row, 'id');

@@ -28,12 +28,13 @@ export function findStoredParents(
     const block = blocks.get(entry.id);
     const children = childrenByParent.get(entry.id);
     if (block?.type !== entry.kind) {
-      if (entry.nodes.some((id) => blocks.has(id))) sink.push(mapWithoutBlock(entry));
+      if (entry.nodes.some((id) => blocks.has(id))) sink.push(mapWithoutBlockDiagnostic(entry));
     } else if (children) {
       nesting ??= new Nesting(blocks, childrenByParent);
       const differences = findDifferences(entry, children, { blocks, nesting });
-      if (differences.length > 0) sink.push(mapDiffers(entry, block, differences));
-    } else if (assignListedBlocks(entry, { blocks, parents, listedIds })) sink.push(mapUsed(entry, block));
+      if (differences.length > 0) sink.push(mapDiffersDiagnostic(entry, block, differences));
+    } else if (assignListedBlocks(entry, { blocks, parents, listedIds }))
+      sink.push(mapUsedDiagnostic(entry, block));
   }
   return parents;
 }
@@ -60,17 +61,17 @@ interface AssignContext {
 
 /** Puts the listed blocks without a `parentId` into the container. Returns true if there are such blocks. */
 function assignListedBlocks(entry: StoredContainer, { blocks, parents, listedIds }: AssignContext): boolean {
-  let hasAny = false;
+  let hasAssigned = false;
   for (const id of entry.nodes) {
     const block = blocks.get(id);
     if (!block || block.parentId !== undefined || id === entry.id) continue;
-    hasAny = true;
+    hasAssigned = true;
     const otherContainer = parents.get(id);
     // If two containers list the block, the outer one also lists the inner one.
     if (otherContainer === undefined || listedIds.get(otherContainer)?.has(entry.id))
       parents.set(id, entry.id);
   }
-  return hasAny;
+  return hasAssigned;
 }
 
 /**
@@ -102,14 +103,18 @@ class Nesting {
 
   isInside(id: string, container: string): boolean {
     const position = this.#enterPositions.get(id) ?? -1;
-    const first = this.#enterPositions.get(container);
-    return first !== undefined && position > first && position < (this.#exitPositions.get(container) ?? 0);
+    const containerPosition = this.#enterPositions.get(container);
+    return (
+      containerPosition !== undefined &&
+      position > containerPosition &&
+      position < (this.#exitPositions.get(container) ?? 0)
+    );
   }
 }
 
 const pathOf = ({ kind, id }: StoredContainer): string[] => [kind === 'loop' ? 'loops' : 'parallels', id];
 
-function mapWithoutBlock(entry: StoredContainer): Diagnostic {
+function mapWithoutBlockDiagnostic(entry: StoredContainer): Diagnostic {
   return diagnostic('CONTAINER_MAP_DIFFERS', {
     path: pathOf(entry),
     message: `The stored map has a ${entry.kind} "${entry.id}", but no ${entry.kind} block has this id. The entry is ignored.`,
@@ -117,7 +122,7 @@ function mapWithoutBlock(entry: StoredContainer): Diagnostic {
   });
 }
 
-function mapDiffers(entry: StoredContainer, block: Block, ids: readonly string[]): Diagnostic {
+function mapDiffersDiagnostic(entry: StoredContainer, block: Block, ids: readonly string[]): Diagnostic {
   return diagnostic('CONTAINER_MAP_DIFFERS', {
     blockId: block.id,
     path: [...pathOf(entry), 'nodes'],
@@ -126,7 +131,7 @@ function mapDiffers(entry: StoredContainer, block: Block, ids: readonly string[]
   });
 }
 
-function mapUsed(entry: StoredContainer, block: Block): Diagnostic {
+function mapUsedDiagnostic(entry: StoredContainer, block: Block): Diagnostic {
   return diagnostic('CONTAINER_MAP_USED', {
     blockId: block.id,
     path: [...pathOf(entry), 'nodes'],

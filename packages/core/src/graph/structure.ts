@@ -8,8 +8,8 @@ import { findCycles } from './cycles.ts';
 import { append } from './multimap.ts';
 import type { Multimap } from './multimap.ts';
 import { topologicalOrder } from './order.ts';
-import { classifyEdges } from './wiring.ts';
-import type { RegionEdge } from './wiring.ts';
+import { classifyEdges } from './classify-edges.ts';
+import type { RegionEdge } from './classify-edges.ts';
 
 /** The blocks of the top level, or of one container's body. */
 export interface RegionGraph {
@@ -51,13 +51,13 @@ export function buildStructure(
 ): Structure {
   const containedBlocks = resolveContainment(workflow, sink);
   const noteIds = new Set(workflow.blocks.filter(({ type }) => type === 'note').map(({ id }) => id));
-  const wiring = classifyEdges(workflow.edges, containedBlocks, { ...options, noteIds }, sink);
-  const runnableIds = findRunnableIds(containedBlocks, wiring.enabledTargets);
-  const regionEdges = wiring.regionEdges.filter(
+  const classifiedEdges = classifyEdges(workflow.edges, containedBlocks, { ...options, noteIds }, sink);
+  const runnableIds = findRunnableIds(containedBlocks, classifiedEdges.enabledTargets);
+  const regionEdges = classifiedEdges.regionEdges.filter(
     ({ source, target }) => runnableIds.has(source) && runnableIds.has(target),
   );
   const structure = { containedBlocks, runnableIds, ...indexEdges(regionEdges) };
-  const regions = buildRegions(structure, wiring.starts);
+  const regions = buildRegions(structure, classifiedEdges.starts);
   // A complete order proves that there is no cycle. Most graphs have a complete order.
   if ([...regions.values()].some(({ size, order }) => order.length < size))
     for (const cycle of findCycles(graphOf(runnableIds, regionEdges), containedBlocks)) sink.push(cycle);

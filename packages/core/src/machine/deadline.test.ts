@@ -33,7 +33,7 @@ describe('the deadline', () => {
     const { run } = startMachine(region('p -> a'), { timeoutMs: 500, activeOnly: true });
     run.nowMs = 1100;
     run.pause('p');
-    expect(run.pending()).toEqual(['open p']);
+    expect(run.pendingCommands()).toEqual(['open p']);
     run.nowMs = 9000;
     expect(run.fire('', 'deadline')).toEqual([]);
     expect(run.resume('p')).toEqual(['run a', 'timer deadline 9400']);

@@ -101,10 +101,13 @@ describe('a drain', () => {
   it.each([
     ['a container', { O: loop(body, { count: 1 }) }, ['run h']],
     ['a branch', { O: parallel(body, { count: 1, collectErrors: true }) }, ['run z']],
-  ] as const)('starts no further blocks for the event that began it, in %s (R17)', (_, nodes, next) => {
-    const { run } = startMachine(region('O -> z', 'O:error -> h', nodes));
-    expect(run.complete('O/0/s')).toEqual(next);
-  });
+  ] as const)(
+    'starts no further blocks for the event that began it, in %s (R17)',
+    (_, nodes, nextCommands) => {
+      const { run } = startMachine(region('O -> z', 'O:error -> h', nodes));
+      expect(run.complete('O/0/s')).toEqual(nextCommands);
+    },
+  );
 
   it('starts no further blocks for the event that began it, and no iterations of open loops (R17)', () => {
     const { run } = startMachine(body);
@@ -133,9 +136,9 @@ describe('a drain', () => {
     ],
   ] as const)(
     'without a grace period starts nothing more for the same event in %s (R18)',
-    (_, nodes, next) => {
+    (_, nodes, nextCommands) => {
       const { firstCommands } = startMachine(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
-      expect(firstCommands).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
+      expect(firstCommands).toEqual(['run O/0/a', 'abort O/0/a failed', ...nextCommands]);
     },
   );
 

@@ -79,7 +79,7 @@ describe('a failed block', () => {
     expect(run.complete('h')).toEqual(['run j']);
   });
 
-  it('is not the same as a block that completes by the port `error`, which fails nothing (R15)', () => {
+  it('is not the same as a block that completes with the port `error`, which does not count as a failure (R15)', () => {
     const { run } = startMachine(region('a -> b'));
     expect(run.complete('a', 'error')).toEqual(['end completed']);
   });

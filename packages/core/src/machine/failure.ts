@@ -76,10 +76,10 @@ export function failNode(context: StepContext, level: Level, index: number, fail
 
 /** R16: returns the scope that drains after an unhandled failure of a node in `level`. */
 function scopeThatHandles(level: Level): DrainScope {
-  for (let inner = level; inner.parent; inner = inner.parent) {
-    const container = nodeAt(inner.parent.region, inner.node);
-    if (container.subflow?.collectErrors) return { kind: 'branch', level: inner };
-    if (container.handlesError) return { kind: 'container', level: inner.parent, index: inner.node };
+  for (let ancestor = level; ancestor.parent; ancestor = ancestor.parent) {
+    const container = nodeAt(ancestor.parent.region, ancestor.node);
+    if (container.subflow?.collectErrors) return { kind: 'branch', level: ancestor };
+    if (container.handlesError) return { kind: 'container', level: ancestor.parent, index: ancestor.node };
   }
   return { kind: 'run' };
 }

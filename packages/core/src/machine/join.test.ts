@@ -64,11 +64,11 @@ describe('a join', () => {
   it.each([
     ['if one fails before the other completes', ['a', 'b'], ['run h']],
     ['if one fails after the other completed', ['b', 'a'], ['run h']],
-  ])('that handles the errors of two blocks runs once, %s (R4)', (_, order, last) => {
+  ])('that handles the errors of two blocks runs once, %s (R4)', (_, order, lastCommands) => {
     const { run } = startMachine(region('s -> a, b', 'a:error -> h', 'b:error -> h'));
     run.complete('s');
     const commands = order.map((name) => (name === 'a' ? run.fail('a') : run.complete('b')));
-    expect(commands).toEqual([[], last]);
+    expect(commands).toEqual([[], lastCommands]);
   });
 
   it('that handles the errors of two blocks is skipped if nothing fails (R4)', () => {

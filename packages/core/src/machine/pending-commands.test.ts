@@ -24,7 +24,7 @@ describe('the pending commands of a state', () => {
     run.pause('pause');
     run.block('child', 'human');
     run.complete('P/0/x');
-    expect(run.pending()).toEqual([
+    expect(run.pendingCommands()).toEqual([
       'expand L 0',
       'run P/0/y',
       'run P/1/x',
@@ -42,7 +42,7 @@ describe('the pending commands of a state', () => {
   it('contain the number of the attempt (R31)', () => {
     const { run } = startMachine(region('a', { a: { retry: { ...retry, waitMs: 0 } } }));
     run.fail('a');
-    expect(run.pending()).toEqual(['run a #2']);
+    expect(run.pendingCommands()).toEqual(['run a #2']);
   });
 
   it('include the grace timers of the run, a container and a branch (R31)', () => {
@@ -55,17 +55,22 @@ describe('the pending commands of a state', () => {
     run.complete('s');
     run.fail('P/0/x');
     run.fail('Q/0/x');
-    expect(run.pending()).toEqual(['timer P/0 grace 1050', 'run P/0/y', 'timer Q grace 1050', 'run Q/0/y']);
-    const secondRun = startMachine(region('s -> a, b'));
-    secondRun.run.complete('s');
-    secondRun.run.fail('a');
-    expect(secondRun.run.pending()).toEqual(['run b', 'timer grace 1050']);
+    expect(run.pendingCommands()).toEqual([
+      'timer P/0 grace 1050',
+      'run P/0/y',
+      'timer Q grace 1050',
+      'run Q/0/y',
+    ]);
+    const secondMachine = startMachine(region('s -> a, b'));
+    secondMachine.run.complete('s');
+    secondMachine.run.fail('a');
+    expect(secondMachine.run.pendingCommands()).toEqual(['run b', 'timer grace 1050']);
   });
 
   it('are empty before the start and after the end (R31)', () => {
     expect(pendingCommands(region('a'), initialState())).toEqual([]);
     const { run } = startMachine(region('a'), { timeoutMs: 5 });
     run.complete('a');
-    expect(run.pending()).toEqual([]);
+    expect(run.pendingCommands()).toEqual([]);
   });
 });

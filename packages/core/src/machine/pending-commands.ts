@@ -19,17 +19,22 @@ export function pendingCommands(region: Region, state: State): Command[] {
   return commands;
 }
 
-function collectFromFrame(region: Region, frame: Frame, base: readonly number[], commands: Command[]): void {
+function collectFromFrame(
+  region: Region,
+  frame: Frame,
+  baseAddress: readonly number[],
+  commands: Command[],
+): void {
   frame.cells.forEach((cell, index) => {
-    const at = [...base, index];
+    const at = [...baseAddress, index];
     if (isWork(cell)) collectFromWork(cell, at, commands);
     if (!isOpenContainer(cell)) return;
     if (cell.asking) commands.push({ type: 'expand', at, turn: cell.next });
     collectGraceTimer(cell.drain, at, commands);
     const body = nodeAt(region, index).subflow?.body as Region;
-    for (const [iteration, inner] of Object.entries(cell.open)) {
-      collectGraceTimer(inner.drain, [...at, Number(iteration)], commands);
-      collectFromFrame(body, inner, [...at, Number(iteration)], commands);
+    for (const [iteration, innerFrame] of Object.entries(cell.open)) {
+      collectGraceTimer(innerFrame.drain, [...at, Number(iteration)], commands);
+      collectFromFrame(body, innerFrame, [...at, Number(iteration)], commands);
     }
   });
 }
@@ -73,7 +78,7 @@ function isWaitingFor(work: Work, command: AnsweredCommand): boolean {
   if (command.type === 'run')
     return (work.w === 'run' || work.w === 'blocked') && isSameAttempt(work, command);
   if (command.type === 'expand' || work.w === 'pause' || work.dueMs !== command.dueMs) return false;
-  return TIMER_OF_WORK[work.w] === command.timer && (work.w === 'wait' || work.try === command.try);
+  return TIMER_BY_WORK[work.w] === command.timer && (work.w === 'wait' || work.try === command.try);
 }
 
 interface AttemptNumbers {
@@ -85,7 +90,7 @@ function isSameAttempt(a: AttemptNumbers, b: AttemptNumbers): boolean {
   return a.try === b.try && a.resumes === b.resumes;
 }
 
-const TIMER_OF_WORK = { run: 'timeout', blocked: 'timeout', retry: 'retry', wait: 'wait' } as const;
+const TIMER_BY_WORK = { run: 'timeout', blocked: 'timeout', retry: 'retry', wait: 'wait' } as const;
 
 function isGraceOrDeadlinePending(
   region: Region,

@@ -54,12 +54,12 @@ export function prepareRegion(region: Region): PreparedRegion {
  */
 export function cellsFrom(region: Region, start: number): { cells: Cell[]; left: number } {
   const { outgoingEdges, cellsByStart } = prepareRegion(region);
-  let cached = cellsByStart.get(start);
-  if (!cached) cellsByStart.set(start, (cached = reachableFrom(outgoingEdges, start)));
-  return { cells: cached.cells.slice(), left: cached.left };
+  let reachableCells = cellsByStart.get(start);
+  if (!reachableCells) cellsByStart.set(start, (reachableCells = findReachableCells(outgoingEdges, start)));
+  return { cells: reachableCells.cells.slice(), left: reachableCells.left };
 }
 
-function reachableFrom(outgoingEdges: PreparedRegion['outgoingEdges'], start: number): ReachableCells {
+function findReachableCells(outgoingEdges: PreparedRegion['outgoingEdges'], start: number): ReachableCells {
   const reachedNodes = new Set([start]);
   for (const from of reachedNodes) for (const { to } of outgoingEdges[from] ?? []) reachedNodes.add(to);
   const cells: Cell[] = outgoingEdges.map(() => SKIPPED);

@@ -112,7 +112,7 @@ describe('a late or duplicate event', () => {
     ['a grace timer of a container without a drain', { type: 'fired', at: [1], atMs: 0, timer: 'grace' }],
     ['a grace timer of a closed branch', { type: 'fired', at: [1, 0], atMs: 0, timer: 'grace' }],
     ['a deadline of a run without one', { type: 'fired', at: [], atMs: 0, timer: 'deadline' }],
-    ['a block that is not a child', { type: 'blocked', at: [2], atMs: 0, on: 'human' }],
+    ['a `blocked` event of a block that is not a child', { type: 'blocked', at: [2], atMs: 0, on: 'human' }],
   ] as const)('changes nothing: %s (R30)', (_, event) => {
     const { run } = startMachine(graph);
     run.complete('s');
@@ -136,9 +136,9 @@ describe('step', () => {
   it('does not change its argument, and returns it if nothing changed (R30)', () => {
     const graph = region('a -> b');
     const stateBefore = initialState();
-    const [next] = step(graph, stateBefore, { type: 'started', atMs: 0, start: 0, graceMs: 0 });
+    const [nextState] = step(graph, stateBefore, { type: 'started', atMs: 0, start: 0, graceMs: 0 });
     expect(stateBefore).toEqual(initialState());
-    expect(next.busy).toBe(1);
-    expect(step(graph, next, { type: 'completed', at: [1], atMs: 0, attempt: 1 })[0]).toBe(next);
+    expect(nextState.busy).toBe(1);
+    expect(step(graph, nextState, { type: 'completed', at: [1], atMs: 0, attempt: 1 })[0]).toBe(nextState);
   });
 });

@@ -109,10 +109,10 @@ function close(context: StepContext, level: Level, failed: Address | undefined):
 /** Returns true if the frame of `level` is in a drain: its tasks are dropped. */
 function isDraining(context: StepContext, level: Level): boolean {
   if (context.state.phase !== 'running') return true;
-  for (let inner = level; ; inner = inner.parent) {
-    if (inner.frame.drain) return true;
-    if (!inner.parent) return false;
-    const container = inner.parent.frame.cells[inner.node];
+  for (let ancestor = level; ; ancestor = ancestor.parent) {
+    if (ancestor.frame.drain) return true;
+    if (!ancestor.parent) return false;
+    const container = ancestor.parent.frame.cells[ancestor.node];
     if (container === undefined || !isOpenContainer(container) || container.drain) return true;
   }
 }

@@ -65,7 +65,7 @@ describe('a start inside containers', () => {
     const { run, firstCommands } = startMachine(graph, { inside: [{ ...frame, node: 1 }] });
     expect(firstCommands).toEqual(['run L/1/b']);
     expect(run.transitions).toEqual(['entered L', 'opened L 1']);
-    expect(run.pending()).toEqual(['run L/1/b']);
+    expect(run.pendingCommands()).toEqual(['run L/1/b']);
     expect(run.complete('L/1/b')).toEqual(['run L/1/d']);
     expect(run.complete('L/1/d')).toEqual(['run L/2/a']);
   });
@@ -155,15 +155,15 @@ describe('iterations and branches', () => {
     expect(run.transitions).toEqual(['entered L', 'opened L 0']);
   });
 
-  it.each([loop, parallel])('with an unknown count are requested once (R10)', (container) => {
-    const { run, firstCommands } = startMachine(region('C -> a', { C: container(x, { window: 1 }) }));
+  it.each([loop, parallel])('with an unknown count are requested once (R10)', (createContainer) => {
+    const { run, firstCommands } = startMachine(region('C -> a', { C: createContainer(x, { window: 1 }) }));
     expect(firstCommands).toEqual(['expand C 0']);
     expect(run.expand('C', 2)).toEqual(['run C/0/x']);
     expect(run.complete('C/0/x')).toEqual(['run C/1/x']);
     expect(run.complete('C/1/x')).toEqual(['run a']);
   });
 
-  it('with a count of 0 leave the container immediately (R10)', () => {
+  it('with a count of 0 end the container immediately (R10)', () => {
     expect(startMachine(region('L -> a', { L: loop(x, { count: 0 }) })).firstCommands).toEqual(['run a']);
     const { run } = startMachine(region('P -> a', { P: parallel(x) }));
     expect(run.expand('P', 0)).toEqual(['run a']);
@@ -216,18 +216,18 @@ describe('a limit', () => {
 });
 
 describe('a container', () => {
-  it('is left by `source` when it completes (R12)', () => {
+  it('takes the port `source` when it completes (R12)', () => {
     const { run } = startMachine(region('L -> a', 'L:error -> h', { L: loop(x, { count: 1 }) }));
     expect(run.complete('L/0/x')).toEqual(['run a']);
   });
 
-  it('is left by `error` when a node inside failed (R12)', () => {
+  it('takes the port `error` when a node inside failed (R12)', () => {
     const { run } = startMachine(region('L -> a', 'L:error -> h', { L: loop(x, { count: 3 }) }));
     expect(run.fail('L/0/x')).toEqual(['run h']);
     expect(run.transitions).toEqual(['failed L/0/x', 'failed L handled because of L/0/x']);
   });
 
-  it('is left by `error` if its iterations cannot be determined (R12)', () => {
+  it('takes the port `error` if its iterations cannot be determined (R12)', () => {
     const { run } = startMachine(region('L -> a', 'L:error -> h', { L: loop(x) }));
     expect(run.fail('L', { attempt: 0, iteration: 0 })).toEqual(['run h']);
     expect(run.transitions).toEqual(['failed L handled']);

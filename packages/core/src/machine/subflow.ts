@@ -15,7 +15,7 @@ export function enterContainer(context: StepContext, level: Level, index: number
   const subflow = subflowAt(level, index);
   level.frame.cells[index] = { next: 0, count: subflow.count ?? -1, asking: false, live: 0, open: {} };
   context.transitions.push({ type: 'entered', at: addressOf(level, index) });
-  proceed(context, level, index);
+  continueContainer(context, level, index);
 }
 
 /**
@@ -26,10 +26,10 @@ export function enterInside(
   context: StepContext,
   level: Level,
   index: number,
-  [outermost, ...innerStarts]: readonly FrameStart[],
+  [outermostStart, ...innerStarts]: readonly FrameStart[],
 ): void {
   const { body } = subflowAt(level, index);
-  const { iteration, node, count, next, missing } = outermost as FrameStart;
+  const { iteration, node, count, next, missing } = outermostStart as FrameStart;
   const frame: Frame = cellsFrom(body, node);
   level.frame.cells[index] = {
     ...{ next, count, asking: false, live: 1, open: { [iteration]: frame } },
@@ -47,7 +47,7 @@ export function enterInside(
 export function expandContainer(context: StepContext, level: Level, index: number, count: number): void {
   if (!subflowAt(level, index).perTurn) {
     containerAt(level, index).count = count;
-    proceed(context, level, index);
+    continueContainer(context, level, index);
   } else if (count > 0) openNextFrame(context, level, index);
   else exitContainer(context, level, index);
 }
@@ -68,14 +68,14 @@ export function closeFrame(
     iteration: innerLevel.iteration,
     ...(failed && { failed }),
   });
-  proceed(context, level, innerLevel.node);
+  continueContainer(context, level, innerLevel.node);
 }
 
 /**
  * Opens the frames that may open now, sends `expand` if the container must ask first, or leaves the container if no
  * frame remains.
  */
-function proceed(context: StepContext, level: Level, index: number): void {
+function continueContainer(context: StepContext, level: Level, index: number): void {
   const container = containerAt(level, index);
   const subflow = subflowAt(level, index);
   if (subflow.perTurn && !(subflow.firstFree && container.next === 0))
@@ -106,26 +106,26 @@ function requestExpansion(context: StepContext, level: Level, index: number): vo
 function openNextFrame(context: StepContext, level: Level, index: number): void {
   const container = containerAt(level, index);
   const { body, limit } = subflowAt(level, index);
-  const missingBranch = takeMissing(container);
+  const missingBranch = takeMissingBranch(container);
   if (missingBranch === undefined && container.next >= limit) {
     failContainer(context, level, index, limit);
     return;
   }
-  const number = missingBranch ?? container.next++;
+  const frameNumber = missingBranch ?? container.next++;
   const frame: Frame = { left: body.nodes.length, cells: prepareRegion(body).cells.slice() };
-  container.open[number] = frame;
+  container.open[frameNumber] = frame;
   container.live++;
-  context.transitions.push({ type: 'opened', at: addressOf(level, index), iteration: number });
-  const innerLevel: Level = { region: body, frame, parent: level, node: index, iteration: number };
+  context.transitions.push({ type: 'opened', at: addressOf(level, index), iteration: frameNumber });
+  const innerLevel: Level = { region: body, frame, parent: level, node: index, iteration: frameNumber };
   for (const entry of body.entries) context.tasks.push({ type: 'start', level: innerLevel, index: entry });
   if (frame.left === 0) context.tasks.push({ type: 'close', level: innerLevel });
 }
 
 /** Removes and returns the next missing branch; undefined if there is none. */
-function takeMissing(container: OpenContainer): number | undefined {
-  const number = container.missing?.pop();
+function takeMissingBranch(container: OpenContainer): number | undefined {
+  const branch = container.missing?.pop();
   if (container.missing?.length === 0) delete container.missing;
-  return number;
+  return branch;
 }
 
 function exitContainer(context: StepContext, level: Level, index: number): void {

@@ -71,13 +71,13 @@ describe('a pause', () => {
 describe('a pause that continues its block', () => {
   const retry = { maxTries: 2, waitMs: 0, backoff: 1, maxWaitMs: 0, jitter: 0 };
 
-  it('runs the same attempt again, which may pause again, and is left by the port of its result (R46)', () => {
+  it('runs the same attempt again, which may pause again, and takes the port of its result (R46)', () => {
     const { run } = startMachine(region('a -> b'));
     expect(run.pauseToContinue('a')).toEqual(['open a']);
-    expect(run.pending()).toEqual(['open a']);
+    expect(run.pendingCommands()).toEqual(['open a']);
     expect(idleState(run.state)).toBe('human');
     expect(run.resume('a', { attempt: 1 })).toEqual(['run a +1']);
-    expect(run.pending()).toEqual(['run a +1']);
+    expect(run.pendingCommands()).toEqual(['run a +1']);
     expect(run.pauseToContinue('a', { resumes: 1 })).toEqual(['open a +1']);
     expect(run.resume('a', { attempt: 1, resumes: 1 })).toEqual(['run a +2']);
     expect(run.complete('a', undefined, 1, 2)).toEqual(['run b']);
@@ -110,7 +110,7 @@ describe('a pause that continues its block', () => {
     run.nowMs = 5000;
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
     expect(run.resume('a', { attempt: 1 })).toEqual(['run a +1', 'timer a timeout 5020']);
-    expect(run.pending()).toEqual(['run a +1', 'timer a timeout 5020']);
+    expect(run.pendingCommands()).toEqual(['run a +1', 'timer a timeout 5020']);
     // The timer from before the pause.
     run.nowMs = 5019;
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
@@ -156,24 +156,27 @@ describe('a wait', () => {
 });
 
 describe('a child run', () => {
-  const child = region('c -> a', { c: { class: 'child', timeoutMs: 500 } });
+  const childGraph = region('c -> a', { c: { class: 'child', timeoutMs: 500 } });
 
   it.each([
     ['human', 'human'],
     ['time', 'time'],
-  ] as const)('that is blocked (%s) makes its parent idle, until it runs or ends (R24)', (on, idle) => {
-    const { run } = startMachine(child);
-    expect(run.block('c', on)).toEqual([]);
-    expect(idleState(run.state)).toBe(idle);
-    run.block('c', null);
-    expect(idleState(run.state)).toBe('running');
-    run.block('c', on);
-    expect(run.complete('c')).toEqual(['run a']);
-    expect(run.state).toMatchObject({ busy: 1, humans: 0, timers: 0 });
-  });
+  ] as const)(
+    'that is blocked (%s) makes its parent idle, until it runs or ends (R24)',
+    (on, expectedState) => {
+      const { run } = startMachine(childGraph);
+      expect(run.block('c', on)).toEqual([]);
+      expect(idleState(run.state)).toBe(expectedState);
+      run.block('c', null);
+      expect(idleState(run.state)).toBe('running');
+      run.block('c', on);
+      expect(run.complete('c')).toEqual(['run a']);
+      expect(run.state).toMatchObject({ busy: 1, humans: 0, timers: 0 });
+    },
+  );
 
   it('can be blocked on a time, then on a person; repeating an event has no effect (R24)', () => {
-    const { run } = startMachine(child);
+    const { run } = startMachine(childGraph);
     run.block('c', 'time');
     run.block('c', 'human');
     expect(run.state).toMatchObject({ busy: 0, humans: 1, timers: 0 });
@@ -182,17 +185,20 @@ describe('a child run', () => {
   });
 
   it('blocks an agent that waits for it, and the attempt of the agent keeps its number (R24)', () => {
-    const agent = region('c -> a', { c: { class: 'effect', timeoutMs: 500 } });
-    const { run } = startMachine(agent);
+    const agentGraph = region('c -> a', { c: { class: 'effect', timeoutMs: 500 } });
+    const { run } = startMachine(agentGraph);
     run.block('c', 'human');
     expect(idleState(run.state)).toBe('human');
-    expect(pendingCommands(agent, run.state)).toMatchObject([{ type: 'run', try: 1 }, { timer: 'timeout' }]);
+    expect(pendingCommands(agentGraph, run.state)).toMatchObject([
+      { type: 'run', try: 1 },
+      { timer: 'timeout' },
+    ]);
     run.block('c', null);
     expect(run.complete('c')).toEqual(['run a']);
   });
 
   it('times out even while blocked (R24)', () => {
-    const { run } = startMachine(child);
+    const { run } = startMachine(childGraph);
     run.block('c', 'human');
     expect(run.fire('c', 'timeout', 1)).toEqual(['abort c timeout', 'end failed block c']);
   });

@@ -8,7 +8,7 @@ import type { BlockClass } from './skeleton.ts';
 import type { StepContext } from './step-context.ts';
 
 /** Classes of blocks that can wait for child runs: calls of workflows, and agents, whose tools can call workflows. */
-const CALLERS: ReadonlySet<BlockClass> = new Set(['child', 'effect']);
+const CALLER_CLASSES: ReadonlySet<BlockClass> = new Set(['child', 'effect']);
 
 // Applying events to the work that they address. Functions return false for late and duplicate events (R30).
 
@@ -122,7 +122,7 @@ function updateBlocked(
 ): boolean {
   const work = level.frame.cells[index] as Extract<Work, { w: 'run' | 'blocked' }>;
   const previous = work.w === 'blocked' ? work.on : null;
-  if (!CALLERS.has(nodeAt(level.region, index).class) || previous === on) return false;
+  if (!CALLER_CLASSES.has(nodeAt(level.region, index).class) || previous === on) return false;
   removeFromCounters(context.state, work);
   const attempt = {
     ...attemptOf(work),

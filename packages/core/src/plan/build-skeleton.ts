@@ -1,7 +1,7 @@
 import type { RegionGraph } from '../graph/structure.ts';
 import type { BlockClass, Node, Region, RetryPolicy, Subflow } from '../machine/skeleton.ts';
 import { isContainerType } from '../schema/read-block.ts';
-import { isBlank } from '../schema/unknown-keys.ts';
+import { isBlank } from '../schema/known-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 import type { Compilation } from './compilation.ts';
 import { isTriggerType } from './types.ts';

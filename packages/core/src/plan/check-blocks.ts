@@ -18,7 +18,7 @@ import type { Template } from '../refs/template.ts';
 import { BLOCK_FIELDS } from '../schema/block-fields.ts';
 import { inputFields } from '../schema/input-format.ts';
 import { isContainerType } from '../schema/read-block.ts';
-import { isBlank } from '../schema/unknown-keys.ts';
+import { isBlank } from '../schema/known-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 
 /** Fields without which a block of a known type fails, unless a mock replaces it. */
@@ -331,7 +331,7 @@ function isMeantAsJson(firstPart: unknown, use: JsonUse): boolean {
 const CONTROL_FIELDS = new Set(['error', 'selectedOption', 'selectedRoute', '_pauseMetadata']);
 
 /** Reports fields of input formats that have a reserved name. */
-export function checkStarts({ structure, sink }: Compilation, starts: readonly string[]): void {
+export function checkStartFields({ structure, sink }: Compilation, starts: readonly string[]): void {
   for (const id of starts) {
     const { block } = structure.containedBlocks.get(id) as ContainedBlock;
     if (block.type === 'chat_trigger') continue;

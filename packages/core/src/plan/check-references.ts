@@ -68,13 +68,13 @@ export function checkReferences(
 ): void {
   if (compilation.references.length === 0) return;
   const context = { order: new RunOrder(compilation, reachedIds), blocks, outputs: new Map() };
-  const reported = new Set<string>();
+  const reportedKeys = new Set<string>();
   for (const reference of compilation.references) {
     const key = JSON.stringify([reference.location.path, reference.ref.text]);
-    if (reported.has(key)) continue;
-    reported.add(key);
+    if (reportedKeys.has(key)) continue;
+    reportedKeys.add(key);
     if (reference.ref.kind === 'invalid')
-      reportReference(compilation, 'REFERENCE_INVALID', reference, invalidPath(reference.ref));
+      reportReference(compilation, 'REFERENCE_INVALID', reference, invalidPathDetails(reference.ref));
     else if (reference.ref.kind === 'block' || reference.ref.kind === 'results')
       checkTarget(compilation, reference, context);
   }
@@ -125,17 +125,17 @@ function checkOutput(
   { blocks, outputs }: ReferenceContext,
 ): void {
   if (reference.ref.kind !== 'block') return;
-  const [first] = reference.ref.path;
+  const [firstStep] = reference.ref.path;
   const target = blocks.get(reference.ref.block);
   if (!target?.outputs || target.trigger || OPEN_OUTPUT_TYPES.has(target.type)) return;
-  if (typeof first !== 'string' || first === 'error') return;
+  if (typeof firstStep !== 'string' || firstStep === 'error') return;
   const { fields } = target.outputs;
-  if (Object.hasOwn(fields, first)) return;
+  if (Object.hasOwn(fields, firstStep)) return;
   const declaredOutputs = outputs.get(target.id) ?? declaredNames(Object.keys(fields));
   outputs.set(target.id, declaredOutputs);
-  const suggestion = declaredOutputs.names.findNearest(first);
+  const suggestion = declaredOutputs.names.findNearest(firstStep);
   reportReference(compilation, 'REFERENCE_UNDECLARED_OUTPUT', reference, {
-    message: `${reference.ref.text} in "${reference.location.block.name}" names "${first}", which "${target.name}" does not declare. If the output has no such field, the block fails.`,
+    message: `${reference.ref.text} in "${reference.location.block.name}" names "${firstStep}", which "${target.name}" does not declare. If the output has no such field, the block fails.`,
     hint: suggestion ? `Did you mean "${suggestion.name}"?` : `Its outputs are ${declaredOutputs.list}.`,
   });
 }
@@ -147,7 +147,7 @@ function declaredNames(names: readonly string[]): DeclaredNames {
   return { names: new SimilarNames(names), list };
 }
 
-function invalidPath(
+function invalidPathDetails(
   ref: Extract<Reference, { kind: 'invalid' }>,
 ): Pick<DiagnosticDetails, 'message' | 'hint'> {
   return { message: `${ref.message} The block fails when it is reached.`, hint: 'Correct the path.' };
@@ -271,7 +271,7 @@ export function checkReachability({ structure, sink }: Compilation, reachedIds: 
 }
 
 /** Returns the top-level blocks reachable from `starts` by region edges, including `starts`. */
-export function reachableFrom(structure: Structure, starts: readonly string[]): ReadonlySet<string> {
+export function findReachableIds(structure: Structure, starts: readonly string[]): ReadonlySet<string> {
   const reachedIds = new Set(starts);
   for (const id of reachedIds)
     for (const { target } of structure.outgoingEdges.get(id) ?? []) reachedIds.add(target);

@@ -32,10 +32,10 @@ export function checkTriggers(
   infos: readonly TriggerInfo[] | undefined,
 ): void {
   if (!infos) return;
-  const types = new Map(infos.map((info) => [info.type, info]));
+  const infoByType = new Map(infos.map((info) => [info.type, info]));
   for (const id of starts) {
     const { block } = compilation.structure.containedBlocks.get(id) as ContainedBlock;
-    const info = types.get(block.type);
+    const info = infoByType.get(block.type);
     if (info) checkFields(compilation, block, info);
     else if (isExternalTrigger(block)) reportNotFired(compilation, block);
   }

@@ -63,9 +63,9 @@ function readSource(
  * string in the list can contain an apostrophe.
  */
 function readText(text: string): CollectionSource {
-  const { value, fault } = readJsonText(text.replaceAll("'", '"'));
-  if (fault === undefined) return readItems(value);
-  const hasApostrophe = text.includes("'") && readJsonText(text).fault === undefined;
+  const { value, problem } = readJsonText(text.replaceAll("'", '"'));
+  if (problem === undefined) return readItems(value);
+  const hasApostrophe = text.includes("'") && readJsonText(text).problem === undefined;
   return {
     invalid: hasApostrophe
       ? 'single quotes count as double quotes, so it cannot contain an apostrophe.'

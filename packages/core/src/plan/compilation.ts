@@ -66,7 +66,7 @@ export class Compilation {
   }
 
   /** Returns the context of a field for the reference compiler. */
-  context(location: FieldLocation, fieldPosition: FieldPosition = 'inside'): TemplateContext {
+  context(location: FieldLocation, fieldPosition: FieldPosition = 'ordinary'): TemplateContext {
     return { names: this.names, reader: location.block.id, fieldPosition };
   }
 
@@ -85,7 +85,7 @@ export class Compilation {
   addReferences(
     location: FieldLocation,
     references: readonly Reference[],
-    fieldPosition: FieldPosition = 'inside',
+    fieldPosition: FieldPosition = 'ordinary',
   ): void {
     for (const ref of references) this.references.push({ location, fieldPosition, ref });
   }

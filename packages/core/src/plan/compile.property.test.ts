@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryFile, shuffle, arbitraryValidFile } from '../../../../test/support/arbitrary-workflow.ts';
-import { byScale } from '../../../../test/support/scale.ts';
+import { pickByScale } from '../../../../test/support/scale.ts';
 import type { Json } from '../json.ts';
 import type { Region } from '../machine/skeleton.ts';
 import { parseWorkflow } from '../schema/parse.ts';
@@ -14,7 +14,7 @@ import type { Diagnostic } from './diagnostics.ts';
 import { indexPlan } from './index-plan.ts';
 import { readPlan } from './read-plan.ts';
 
-const propertyOptions = { numRuns: byScale(50, 5000) };
+const propertyOptions = { numRuns: pickByScale(50, 5000) };
 
 function compileFile(file: Json): CompileResult | undefined {
   const { workflow } = parseWorkflow(file);
@@ -120,11 +120,11 @@ describe('a valid workflow of any shape', () => {
         arbitraryValidFile,
         fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
         (file, stream) => {
-          const original = compileFile(file);
+          const originalResult = compileFile(file);
           const shuffledResult = compileFile(shuffle(file, () => stream.next().value));
-          expect(original?.ok && original.plan.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
+          expect(originalResult?.ok && originalResult.plan.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
           expect(canonicalJson(shuffledResult as unknown as Json)).toBe(
-            canonicalJson(original as unknown as Json),
+            canonicalJson(originalResult as unknown as Json),
           );
         },
       ),

@@ -95,9 +95,9 @@ describe('the workflow', () => {
     const { workflow } = parseWorkflow(
       workflowFile({ blocks, edges: ['s > L', 'L > in'], state: { loops } }),
     );
-    const original = structuredClone(workflow);
+    const originalWorkflow = structuredClone(workflow);
     compile(workflow!);
-    expect(workflow).toEqual(original);
+    expect(workflow).toEqual(originalWorkflow);
   });
 });
 
@@ -196,9 +196,9 @@ describe('the configuration of a block', () => {
     expect(config.params).not.toHaveProperty('code');
   });
 
-  it('joins the pieces of code', () => {
-    const pieces = [{ content: 'const a = 1' }, { content: 'return a' }, 'lost'];
-    expect(configOf({ type: 'function', fields: { code: pieces } }).code?.authored).toBe(
+  it('joins the fragments of code', () => {
+    const fragments = [{ content: 'const a = 1' }, { content: 'return a' }, 'lost'];
+    expect(configOf({ type: 'function', fields: { code: fragments } }).code?.authored).toBe(
       'const a = 1\nreturn a',
     );
   });

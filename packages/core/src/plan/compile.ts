@@ -6,10 +6,10 @@ import { MACHINE_VERSION } from '../machine/skeleton.ts';
 import type { Region } from '../machine/skeleton.ts';
 import { buildSkeleton } from './build-skeleton.ts';
 import type { NodeSettings } from './build-skeleton.ts';
-import { checkBlocks, checkJsonFields, checkStarts } from './check-blocks.ts';
+import { checkBlocks, checkJsonFields, checkStartFields } from './check-blocks.ts';
 import { checkTriggers } from './check-triggers.ts';
 import type { TriggerInfo } from './check-triggers.ts';
-import { checkNames, checkReachability, checkReferences, reachableFrom } from './check-references.ts';
+import { checkNames, checkReachability, checkReferences, findReachableIds } from './check-references.ts';
 import { Compilation } from './compilation.ts';
 import { configureBlock } from './configure.ts';
 import { readContainer } from './container.ts';
@@ -162,11 +162,11 @@ function runChecks(
   starts: readonly string[],
   blocks: ReadonlyMap<string, BlockConfig>,
 ): void {
-  checkStarts(compilation, starts);
+  checkStartFields(compilation, starts);
   checkNames(compilation);
   checkBlocks(compilation, blocks);
   checkJsonFields(compilation, blocks);
-  const reachedIds = reachableFrom(compilation.structure, starts);
+  const reachedIds = findReachableIds(compilation.structure, starts);
   checkReachability(compilation, reachedIds);
   checkReferences(compilation, reachedIds, blocks);
 }

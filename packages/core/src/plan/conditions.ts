@@ -15,13 +15,13 @@ import { checkExpression } from './syntax.ts';
  */
 export function readConditions(compilation: Compilation, block: Block): ConditionRow[] | undefined {
   const location = fieldLocation(block, 'conditions');
-  const { rows, fault } = conditionRows(block);
-  if (fault !== undefined) {
+  const { rows, problem } = conditionRows(block);
+  if (problem !== undefined) {
     compilation.sink.push(
       diagnostic('CONDITIONS_UNREADABLE', {
         blockId: block.id,
         path: location.path,
-        message: `The rows of "${block.name}" cannot be read: ${fault}`,
+        message: `The rows of "${block.name}" cannot be read: ${problem}`,
         hint: 'Use a JSON array of {id, title, value}.',
       }),
     );

@@ -71,13 +71,13 @@ function readParams(
 function fieldValue(compilation: Compilation, block: Block, name: string): Json {
   const value = getOwn(block.fields, name) ?? null;
   if (block.type !== 'router_v2' || name !== 'routes') return value;
-  const { rows, fault } = routerRows(block);
-  if (fault === undefined) return rows.map((row): Json => ({ ...row }));
+  const { rows, problem } = routerRows(block);
+  if (problem === undefined) return rows.map((row): Json => ({ ...row }));
   compilation.sink.push(
     diagnostic('ROUTES_UNREADABLE', {
       blockId: block.id,
       path: fieldLocation(block, name).path,
-      message: `The routes of "${block.name}" cannot be read: ${fault}`,
+      message: `The routes of "${block.name}" cannot be read: ${problem}`,
       hint: 'Use a JSON array of {id, title, value}.',
     }),
   );
@@ -120,10 +120,10 @@ function readCode(compilation: Compilation, block: Block): CodeTemplate | undefi
   return code;
 }
 
-/** Returns the code: a string, or the joined lines of an array of `{content}` pieces. */
+/** Returns the code: a string, or the joined lines of an array of `{content}` fragments. */
 function codeText(value: Json | undefined): string {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return '';
-  const pieces = value.filter(isJsonObject).map((piece) => getOwn(piece, 'content'));
-  return pieces.filter((piece) => typeof piece === 'string').join('\n');
+  const fragments = value.filter(isJsonObject).map((fragment) => getOwn(fragment, 'content'));
+  return fragments.filter((fragment) => typeof fragment === 'string').join('\n');
 }

@@ -46,9 +46,9 @@ describe('a count', () => {
   it.each<[Json]>([[null], [0], [''], ['0']])(
     '%j is 5 with a warning, and an error in a workflow written for Heddle',
     (count) => {
-      const imported = compileLoop({ count });
-      expect(imported.config).toEqual({ kind: 'for', count: { static: 5 } });
-      expect(imported.codes).toEqual(['COUNT_DEFAULTED']);
+      const importedContainer = compileLoop({ count });
+      expect(importedContainer.config).toEqual({ kind: 'for', count: { static: 5 } });
+      expect(importedContainer.codes).toEqual(['COUNT_DEFAULTED']);
       expect(compileLoop({ count }, heddleState).codes).toEqual(['COUNT_INVALID']);
     },
   );

@@ -13,7 +13,7 @@ import { checkExpression } from './syntax.ts';
 import { compileExpression } from '../refs/code.ts';
 import { referencesIn } from '../refs/template.ts';
 import type { ExpressionTemplate } from '../refs/template.ts';
-import { isBlank } from '../schema/unknown-keys.ts';
+import { isBlank } from '../schema/known-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 
 /** Keys whose values are compared with the stored map (`loops` or `parallels` of the file, which repeats them). */
@@ -197,8 +197,8 @@ export function containerValue(
   if (!isBlank(data)) return { value: data, location: dataLocation };
   const field = getOwn(block.fields, key);
   if (!isBlank(field)) return { value: field, location: fieldLocation(block, key) };
-  const storedEntry = compilation.storedContainerOf(block);
-  const value = storedEntry && getOwn(storedEntry.settings, key);
+  const storedContainer = compilation.storedContainerOf(block);
+  const value = storedContainer && getOwn(storedContainer.settings, key);
   if (data === undefined && !isBlank(value))
     return { value, location: { block, path: [mapNameOf(block), block.id] } };
   return { value: data, location: dataLocation };
@@ -206,10 +206,10 @@ export function containerValue(
 
 /** Reports the `keys` whose values differ between a container and its stored map. */
 function reportStoredDifferences(compilation: Compilation, block: Block, keys: readonly string[]): void {
-  const storedEntry = compilation.storedContainerOf(block);
+  const storedContainer = compilation.storedContainerOf(block);
   for (const key of keys) {
     const blockValue = getOwn(block.containerSettings, key);
-    const storedValue = storedEntry && getOwn(storedEntry.settings, key);
+    const storedValue = storedContainer && getOwn(storedContainer.settings, key);
     if (isBlank(blockValue) || isBlank(storedValue)) continue;
     if (canonicalJson(blockValue) === canonicalJson(storedValue)) continue;
     compilation.sink.push(
@@ -237,11 +237,11 @@ function readBatchSize(compilation: Compilation, block: Block): number {
   const { value, location } = containerValue(compilation, block, 'batchSize');
   if (value == null) return DEFAULT_BATCH_SIZE;
   const maximum = compilation.workflow.dialect === 'heddle' ? 1000 : DEFAULT_BATCH_SIZE;
-  const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
-  const batchSize = Number.isNaN(number)
+  const requestedSize = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
+  const batchSize = Number.isNaN(requestedSize)
     ? DEFAULT_BATCH_SIZE
-    : Math.min(maximum, Math.max(1, Math.floor(number)));
-  if (batchSize !== number) {
+    : Math.min(maximum, Math.max(1, Math.floor(requestedSize)));
+  if (batchSize !== requestedSize) {
     compilation.sink.push(
       diagnostic('BATCH_SIZE_CLAMPED', {
         blockId: block.id,

@@ -24,10 +24,10 @@ function collectUnordered(value: Json | undefined, unorderedValues: UnorderedVal
   if (Array.isArray(value)) {
     for (const item of value) isOrdered = collectUnordered(item, unorderedValues) && isOrdered;
   } else {
-    let previous = '';
+    let previousKey = '';
     for (const key of Object.keys(value)) {
-      isOrdered = collectUnordered(value[key], unorderedValues) && isOrdered && previous <= key;
-      previous = key;
+      isOrdered = collectUnordered(value[key], unorderedValues) && isOrdered && previousKey <= key;
+      previousKey = key;
     }
   }
   if (!isOrdered) unorderedValues.add(value);
@@ -39,10 +39,10 @@ function write(value: Json, unorderedValues: UnorderedValues): string {
   if (!unorderedValues.has(value)) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map((item) => write(item, unorderedValues)).join(',')}]`;
   const object = value as JsonObject;
-  const parts: string[] = [];
+  const members: string[] = [];
   for (const key of Object.keys(object).toSorted()) {
     const item = object[key];
-    if (item !== undefined) parts.push(`${JSON.stringify(key)}:${write(item, unorderedValues)}`);
+    if (item !== undefined) members.push(`${JSON.stringify(key)}:${write(item, unorderedValues)}`);
   }
-  return `{${parts.join(',')}}`;
+  return `{${members.join(',')}}`;
 }

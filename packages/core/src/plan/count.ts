@@ -7,7 +7,7 @@ import type { CountSource } from './plan.ts';
 import type { FieldLocation } from './field-location.ts';
 import { checkExpression } from './syntax.ts';
 
-/** The count of a container without one in an imported workflow. */
+/** Default count of a container in an imported workflow. */
 const DEFAULT_COUNT = 5;
 
 /**

@@ -134,7 +134,7 @@ export function diagnostic(code: DiagnosticCode, details: DiagnosticDetails): Di
 
 /** Returns true if any diagnostic is an error. */
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
-  return diagnostics.some((each) => each.severity === 'error');
+  return diagnostics.some((item) => item.severity === 'error');
 }
 
 /** Maximum number of stored diagnostics per severity; further ones are only counted. */
@@ -155,7 +155,7 @@ export interface DiagnosticSink {
 export class DiagnosticList implements DiagnosticSink {
   readonly #items = new Map<string, Diagnostic>();
   readonly #counts: Record<Severity, number> = { error: 0, warning: 0 };
-  readonly #discarded = new Map<string, number>();
+  readonly #discardedCounts = new Map<string, number>();
   #hasDiscardedErrors = false;
 
   push(item: Diagnostic): void {
@@ -168,7 +168,7 @@ export class DiagnosticList implements DiagnosticSink {
       this.#items.set(key, { ...item, message, hint: truncate(item.hint) });
       return;
     }
-    this.#discarded.set(code, (this.#discarded.get(code) ?? 0) + 1);
+    this.#discardedCounts.set(code, (this.#discardedCounts.get(code) ?? 0) + 1);
     this.#hasDiscardedErrors ||= severity === 'error';
   }
 
@@ -184,14 +184,14 @@ export class DiagnosticList implements DiagnosticSink {
 
   /** Returns the diagnostics, errors first, then by path, independent of the key order of the input. */
   allSorted(): Diagnostic[] {
-    const sorted = [...this.#items].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return [...sorted.map(([, diagnostic]) => diagnostic), ...this.#summary()];
+    const sortedEntries = [...this.#items].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return [...sortedEntries.map(([, diagnostic]) => diagnostic), ...this.#summary()];
   }
 
   /** Returns the last diagnostic, which counts the discarded ones; nothing if none were discarded. */
   #summary(): Diagnostic[] {
-    if (this.#discarded.size === 0) return [];
-    const codes = [...this.#discarded].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    if (this.#discardedCounts.size === 0) return [];
+    const codes = [...this.#discardedCounts].toSorted(([a], [b]) => (a < b ? -1 : 1));
     const count = codes.reduce((sum, [, codeCount]) => sum + codeCount, 0);
     const summary = diagnostic('DIAGNOSTICS_MORE', {
       path: [],

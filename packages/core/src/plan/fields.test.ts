@@ -8,17 +8,21 @@ import { checkWorkflow } from './compile.ts';
 const FIELD_CODES = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'BLOCK_TYPE_UNKNOWN']);
 
 /** Returns the warnings about the fields and type of `block`, which follows a block named Fetch: `CODE path: hint`. */
-function check(block: BlockSettings, keys: { [key: string]: Json } = {}): string[] {
-  const inner: { [id: string]: BlockSettings } =
+function fieldWarnings(block: BlockSettings, properties: { [key: string]: Json } = {}): string[] {
+  const innerBlocks: { [id: string]: BlockSettings } =
     block.type === 'loop' || block.type === 'parallel' ? { in: code('', { parentId: 'b' }) } : {};
   const file = workflowFile({
     blocks: {
       s: start(),
       f: code('return 1', { name: 'Fetch' }),
-      b: { name: 'Work', ...block, ...keys },
-      ...inner,
+      b: { name: 'Work', ...block, ...properties },
+      ...innerBlocks,
     },
-    edges: ['s > f', 'f > b', ...Object.keys(inner).map((id) => `b:${block.type}-start-source > ${id}`)],
+    edges: [
+      's > f',
+      'f > b',
+      ...Object.keys(innerBlocks).map((id) => `b:${block.type}-start-source > ${id}`),
+    ],
   });
   const { workflow, diagnostics } = parseWorkflow(file);
   return [...diagnostics, ...checkWorkflow(workflow!)]
@@ -97,7 +101,7 @@ describe('a misspelled field', () => {
       'timeoutMS: Did you mean "timeoutMs"?',
     ],
   ])('%s is reported', (_, block, expected) => {
-    expect(check(block)).toContain(`FIELD_UNKNOWN ${expected}`);
+    expect(fieldWarnings(block)).toContain(`FIELD_UNKNOWN ${expected}`);
   });
 
   it('of a start is reported', () => {
@@ -122,11 +126,11 @@ describe('a misspelled field', () => {
       { type: 'loop', data: { count: 2, width: 3, height: 4, type: 'x', extent: 'parent' } },
     ],
   ])('is not reported if it is %s', (_, block) => {
-    expect(check(block).filter((diagnostic) => diagnostic.startsWith('FIELD'))).toEqual([]);
+    expect(fieldWarnings(block).filter((diagnostic) => diagnostic.startsWith('FIELD'))).toEqual([]);
   });
 
   it('of a block in trigger mode is not checked', () => {
-    expect(check({ ...code('return 1'), fields: { codee: 'x' }, triggerMode: true })).toEqual([]);
+    expect(fieldWarnings({ ...code('return 1'), fields: { codee: 'x' }, triggerMode: true })).toEqual([]);
   });
 });
 
@@ -151,7 +155,7 @@ describe('a warning about the value of a field', () => {
   ])('is reported for %s %s %j', (type, name, value, hint) => {
     const requiredFields: { [key: string]: Json } =
       type === 'api' ? { url: 'https://example.com' } : { code: 'return 1' };
-    const warnings = check({ type, fields: { ...requiredFields, [name]: value } });
+    const warnings = fieldWarnings({ type, fields: { ...requiredFields, [name]: value } });
     expect(warnings).toContain(`FIELD_VALUE subBlocks.${name}.value: ${hint}`);
   });
 
@@ -190,7 +194,7 @@ describe('a warning about the value of a field', () => {
     ['function', 'mountedSecrets', '["A"]'],
   ])('is not reported for %s %s %j', (type, name, value) => {
     const requiredFields: { [key: string]: Json } = type === 'api' ? { url: 'https://example.com' } : {};
-    expect(check({ type, fields: { ...requiredFields, [name]: value } })).toEqual([]);
+    expect(fieldWarnings({ type, fields: { ...requiredFields, [name]: value } })).toEqual([]);
   });
 });
 
@@ -202,15 +206,13 @@ describe('a type without an executor', () => {
     ['start_triger', 'Did you mean "start_trigger"?'],
     ['nothing_like_it', 'Register an executor'],
   ])('is reported: %s, with the hint %s', (type, hint) => {
-    const [warning = ''] = check({ type });
+    const [warning = ''] = fieldWarnings({ type });
     expect(warning).toContain(`BLOCK_TYPE_UNKNOWN type: ${hint}`);
   });
 
   it('has no suggestion if it is a known type', () => {
     const file = workflowFile({ blocks: { s: start(), m: { type: 'mcp' } }, edges: ['s > m'] });
-    const blocks = [{ type: 'mcq', class: 'compute' as const }];
-    expect(checkWorkflow(parseWorkflow(file).workflow!, { blockTypes: blocks })[0]?.hint).toMatch(
-      /^Register/,
-    );
+    const blockTypes = [{ type: 'mcq', class: 'compute' as const }];
+    expect(checkWorkflow(parseWorkflow(file).workflow!, { blockTypes })[0]?.hint).toMatch(/^Register/);
   });
 });

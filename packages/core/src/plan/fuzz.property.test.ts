@@ -3,11 +3,11 @@ import { describe, it } from 'vitest';
 import { applyTextEdits, textEdits, mutate, mutation } from '../../../../test/fuzz/mutation.ts';
 import { checkAndCompile } from '../../../../test/fuzz/check-and-compile.ts';
 import { arbitraryFile } from '../../../../test/support/arbitrary-workflow.ts';
-import { byScale } from '../../../../test/support/scale.ts';
+import { pickByScale } from '../../../../test/support/scale.ts';
 import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
 
 // The generated files are more irregular than exported files, which test/fuzz covers.
-const propertyOptions = { numRuns: byScale(200, 20_000) };
+const propertyOptions = { numRuns: pickByScale(200, 20_000) };
 
 describe('hostile input', () => {
   it('derived from a workflow by arbitrary changes is parsed, checked and compiled without an exception', () => {

@@ -54,8 +54,8 @@ export function indexPlan({ skeleton }: Pick<Plan, 'skeleton'>): PlanIndex {
 
 function createIndex(skeleton: Region): PlanIndex {
   const nodes = new Map<string, IndexedNode>();
-  const topNodes = indexRegion(skeleton, undefined, nodes);
-  const byAddress = (address: readonly number[]): IndexedNode => nodeAt(topNodes, address);
+  const topLevelNodes = indexRegion(skeleton, undefined, nodes);
+  const byAddress = (address: readonly number[]): IndexedNode => nodeAt(topLevelNodes, address);
   return {
     byId: (blockId) => nodes.get(blockId),
     addressOf: (blockId, scope) => {
@@ -80,7 +80,7 @@ function indexRegion(
   const parallelIds = containers.filter(({ kind }) => kind === 'parallel').map(({ id }) => id);
   return region.nodes.map((node, index) => {
     const path = container ? [...container.path, index] : [index];
-    // Frozen, because all users of this block share it.
+    // Frozen, because all callers of placeOf share this object.
     const place = container
       ? undefined
       : Object.freeze({ block: node.id, scope: Object.freeze([]) as never[] });
@@ -115,10 +115,10 @@ export function placeAt({ node, place }: IndexedNode, address: readonly number[]
   return { block: node.id, scope };
 }
 
-function nodeAt(topNodes: readonly IndexedNode[], address: readonly number[]): IndexedNode {
+function nodeAt(topLevelNodes: readonly IndexedNode[], address: readonly number[]): IndexedNode {
   let indexedNode: IndexedNode | undefined;
   for (let position = 0; position < address.length; position += 2)
-    indexedNode = (position === 0 ? topNodes : indexedNode?.body)?.[address[position] as number];
+    indexedNode = (position === 0 ? topLevelNodes : indexedNode?.body)?.[address[position] as number];
   if (!indexedNode || address.length % 2 === 0)
     throw new InvariantError(`the plan has no node at address ${address.join('.')}`);
   return indexedNode;

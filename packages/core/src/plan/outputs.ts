@@ -89,8 +89,8 @@ function responseFormatOutputs(field: Json | undefined): OutputTypes {
   const format = typeof field === 'string' ? readJsonText(field).value : field;
   if (!isJsonObject(format)) return {};
   const jsonSchema = getOwn(format, 'json_schema');
-  const holder = isJsonObject(jsonSchema) ? jsonSchema : format;
-  const schema = getOwn(holder, 'schema') ?? holder;
+  const schemaOrWrapper = isJsonObject(jsonSchema) ? jsonSchema : format;
+  const schema = getOwn(schemaOrWrapper, 'schema') ?? schemaOrWrapper;
   const properties = isJsonObject(schema) ? getOwn(schema, 'properties') : undefined;
   return isJsonObject(properties) ? readOutputs(properties) : {};
 }

@@ -33,14 +33,14 @@ export function readPlan(json: Json): Plan {
 }
 
 function unsupportedVersionError(
-  part: 'format' | 'machine',
+  versionKind: 'format' | 'machine',
   actual: Json | undefined,
   supported: number,
 ): EngineError {
   const version = JSON.stringify(actual ?? null);
   return new EngineError(
     'PLAN_FORMAT_UNSUPPORTED',
-    `The plan has ${part} version ${version}, but this engine supports ${supported}. Run it with the engine that compiled it, or compile the workflow again.`,
-    { details: { what: part, found: actual ?? null, known: supported } },
+    `The plan has ${versionKind} version ${version}, but this engine supports ${supported}. Run it with the engine that compiled it, or compile the workflow again.`,
+    { details: { what: versionKind, found: actual ?? null, known: supported } },
   );
 }

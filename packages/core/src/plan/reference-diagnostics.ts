@@ -25,7 +25,7 @@ const CODES = {
   'unknown-variable': 'REFERENCE_UNKNOWN_VARIABLE',
   'quoted-reference': 'REFERENCE_QUOTED',
   'html-name': 'REFERENCE_HTML_NAME',
-  'never-ran-candidate': 'REFERENCE_NEVER_RAN',
+  'disabled-block': 'REFERENCE_NEVER_RAN',
 } as const satisfies { [kind in ReferenceFinding['kind']]: DiagnosticCode };
 
 function diagnosticFor(
@@ -63,7 +63,7 @@ function detailsOf(
         message: `${text} in "${blockName}" is an HTML element and the name of a block; it is read as the block.`,
         hint: 'Rename the block if you mean the element.',
       };
-    case 'never-ran-candidate':
+    case 'disabled-block':
       return {
         message: `${text} in "${blockName}" names a disabled block, so it is always empty.`,
         hint: 'Enable the block, or remove the reference.',

@@ -7,7 +7,7 @@ import { checkWorkflow } from './compile.ts';
 const UNKNOWN_BLOCK = 'REFERENCE_UNKNOWN_BLOCK';
 
 /** Returns the diagnostics of references as `severity CODE`, with the hint if it is a suggestion. */
-function check(file: WorkflowSettings, compat = false): string[] {
+function referenceDiagnostics(file: WorkflowSettings, compat = false): string[] {
   return checkWorkflow(parseWorkflow(workflowFile(file)).workflow!, { compat })
     .filter((diagnostic) => diagnostic.code.startsWith('REFERENCE'))
     .map(
@@ -17,9 +17,9 @@ function check(file: WorkflowSettings, compat = false): string[] {
 }
 
 const variables = { v: { id: 'v', name: 'My Var', type: 'string', value: '' } };
-function checkReader(reader: BlockSettings, compat = false): string[] {
+function diagnosticsOfReader(reader: BlockSettings, compat = false): string[] {
   const blocks = { s: start(), fetch: code('return 1', { name: 'Fetch' }), b: reader };
-  return check({ blocks, edges: ['s > fetch', 'fetch > b'], state: { variables } }, compat);
+  return referenceDiagnostics({ blocks, edges: ['s > fetch', 'fetch > b'], state: { variables } }, compat);
 }
 const textBlock = (value: string): BlockSettings => ({ type: 'response', fields: { data: value } });
 
@@ -32,8 +32,8 @@ describe('a reference to an unknown block', () => {
     ['in a collection', { type: 'parallel', data: { parallelType: 'collection', collection: '<nosuch.x>' } }],
     ['without a path in a condition', condition('b', '<nosuch> > 1')],
   ])('%s is an error, with compat a warning', (_, reader) => {
-    expect(checkReader(reader)).toEqual([`error ${UNKNOWN_BLOCK}`]);
-    expect(checkReader(reader, true)).toEqual([`warning ${UNKNOWN_BLOCK}`]);
+    expect(diagnosticsOfReader(reader)).toEqual([`error ${UNKNOWN_BLOCK}`]);
+    expect(diagnosticsOfReader(reader, true)).toEqual([`warning ${UNKNOWN_BLOCK}`]);
   });
 
   it.each([
@@ -42,7 +42,7 @@ describe('a reference to an unknown block', () => {
     ['a string in code', code('return "<nosuch.x>"')],
     ['a comment', code('// <nosuch.x>\nreturn 1')],
   ])('not similar to any name is a warning in %s', (_, reader) => {
-    expect(checkReader(reader)).toEqual([`warning ${UNKNOWN_BLOCK}`]);
+    expect(diagnosticsOfReader(reader)).toEqual([`warning ${UNKNOWN_BLOCK}`]);
   });
 
   it.each([
@@ -50,8 +50,8 @@ describe('a reference to an unknown block', () => {
     ['a string in code', code('return "<fetsh.result>"')],
     ['a comment', code('// <fetsh.result>\nreturn 1')],
   ])('similar to a name is an error in %s, with a suggestion', (_, reader) => {
-    expect(checkReader(reader)).toEqual([`error ${UNKNOWN_BLOCK} Did you mean <fetch.result>?`]);
-    expect(checkReader(reader, true)[0]).toMatch(/^warning/);
+    expect(diagnosticsOfReader(reader)).toEqual([`error ${UNKNOWN_BLOCK} Did you mean <fetch.result>?`]);
+    expect(diagnosticsOfReader(reader, true)[0]).toMatch(/^warning/);
   });
 
   it.each([
@@ -59,7 +59,7 @@ describe('a reference to an unknown block', () => {
     ['a comparison', code('const a = 1, b = 2, c = 3; return [a<b, c>a, a < 1 && b > 2]')],
     ['inner spaces', textBlock('< nosuch.x >')],
   ])('is not reported for %s', (_, reader) => {
-    expect(checkReader(reader)).toEqual([]);
+    expect(diagnosticsOfReader(reader)).toEqual([]);
   });
 
   it('is not checked in notes, triggers and disabled blocks', () => {
@@ -68,7 +68,7 @@ describe('a reference to an unknown block', () => {
       n: { type: 'note', fields: { content: '<nosuch.x> <start.y>' } },
       off: code('return <nosuch.x>', { enabled: false }),
     };
-    expect(check({ blocks, edges: ['s > off'] })).toEqual([]);
+    expect(referenceDiagnostics({ blocks, edges: ['s > off'] })).toEqual([]);
   });
 });
 
@@ -76,17 +76,21 @@ describe('a variable', () => {
   it.each([['<variable.myvar>'], ['<variable.My Var>'], ['<variable.MYVAR.deep[0]>'], ['<variable.v>']])(
     'is known as %s',
     (reference) => {
-      expect(checkReader(code(`return ${reference}`))).toEqual([]);
+      expect(diagnosticsOfReader(code(`return ${reference}`))).toEqual([]);
     },
   );
 
   it('that does not exist is an error everywhere except in comments', () => {
     const error = 'error REFERENCE_UNKNOWN_VARIABLE';
-    expect(checkReader(code('return "<variable.ghost>"'))).toEqual([error]);
-    expect(checkReader(textBlock('<variable.ghost>'))).toEqual([error]);
-    expect(checkReader(code('return <variable.myvat>'))).toEqual([`${error} Did you mean <variable.myvar>?`]);
-    expect(checkReader(code('// <variable.ghost>'))).toEqual([]);
-    expect(checkReader(textBlock('<variable.ghost>'), true)).toEqual(['warning REFERENCE_UNKNOWN_VARIABLE']);
+    expect(diagnosticsOfReader(code('return "<variable.ghost>"'))).toEqual([error]);
+    expect(diagnosticsOfReader(textBlock('<variable.ghost>'))).toEqual([error]);
+    expect(diagnosticsOfReader(code('return <variable.myvat>'))).toEqual([
+      `${error} Did you mean <variable.myvar>?`,
+    ]);
+    expect(diagnosticsOfReader(code('// <variable.ghost>'))).toEqual([]);
+    expect(diagnosticsOfReader(textBlock('<variable.ghost>'), true)).toEqual([
+      'warning REFERENCE_UNKNOWN_VARIABLE',
+    ]);
   });
 });
 
@@ -101,7 +105,7 @@ describe('a reference to a block that may not have run', () => {
     ['runs concurrently', { a, b: code('1') }, ['s > a', 's > b'], []],
     ['runs before the block with the reference', { a, b: code('1') }, ['s > b', 'b > a'], []],
   ])('is reported only if the block cannot have run: it %s', (_, blocks, edges, expected) => {
-    expect(check({ blocks: { s: start(), ...blocks }, edges })).toEqual(expected);
+    expect(referenceDiagnostics({ blocks: { s: start(), ...blocks }, edges })).toEqual(expected);
   });
 
   const parent = { parentId: 'L' };
@@ -128,7 +132,9 @@ describe('a reference to a block that may not have run', () => {
     ['the body, in a loop condition', { L: whileLoop, b }, ['L > b'], []],
     ['the body, in a count', { L: countLoop, b }, ['L > b'], [neverRanWarning]],
   ])('is reported only if the block cannot have run: %s', (_, blocks, edges, expected) => {
-    expect(check({ blocks: { s: start(), ...blocks }, edges: ['s > L', ...edges] })).toEqual(expected);
+    expect(referenceDiagnostics({ blocks: { s: start(), ...blocks }, edges: ['s > L', ...edges] })).toEqual(
+      expected,
+    );
   });
 });
 
@@ -189,7 +195,7 @@ describe('an output', () => {
     ['that a condition passes on', { ...condition('a', ''), name: 'Agent' }, '<agent.passed>', []],
   ])('%s has the expected diagnostics', (_, block, references, expected) => {
     const blocks = { s: start(), a: block, b: textBlock(references) };
-    expect(check({ blocks, edges: ['s > a', 'a > b'] })).toEqual(expected);
+    expect(referenceDiagnostics({ blocks, edges: ['s > a', 'a > b'] })).toEqual(expected);
   });
 
   it('that does not exist has a hint that names only some of many existing outputs', () => {

@@ -1,7 +1,7 @@
 import { isJsonObject, getOwn } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import type { RetryPolicy } from '../machine/skeleton.ts';
-import { KnownKeys } from '../schema/unknown-keys.ts';
+import { KnownKeys } from '../schema/known-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 import { diagnostic } from './diagnostics.ts';
 import type { DiagnosticSink } from './diagnostics.ts';

@@ -8,9 +8,9 @@ import { compile } from './compile.ts';
 type Shape = (size: number) => WorkflowSettings;
 
 const ids = (size: number): string[] => Array.from({ length: size }, (_, index) => `b${index}`);
-const blocksOf = (size: number, text: (index: number) => string): WorkflowSettings['blocks'] => ({
+const blocksOf = (size: number, codeAt: (index: number) => string): WorkflowSettings['blocks'] => ({
   s: start(),
-  ...Object.fromEntries(ids(size).map((id, index) => [id, code(text(index))])),
+  ...Object.fromEntries(ids(size).map((id, index) => [id, code(codeAt(index))])),
 });
 
 const SHAPES: { [name: string]: Shape } = {
@@ -42,9 +42,9 @@ function measureCompile(workflow: Workflow): { reads: number; ok: boolean; chars
     list.map(
       (item) =>
         new Proxy(item, {
-          get: (target, key, self) => {
+          get: (target, key, receiver) => {
             count++;
-            return Reflect.get(target, key, self) as unknown;
+            return Reflect.get(target, key, receiver) as unknown;
           },
         }),
     );

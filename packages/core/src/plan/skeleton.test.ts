@@ -39,7 +39,7 @@ const bodyOf = (plan: Plan, id: string): Region => nodeOf(plan, id).subflow!.bod
 const s = start();
 const loop = { type: 'loop', data: { count: 2 } };
 
-describe('the top region', () => {
+describe('the top-level region', () => {
   it('is in topological order with ties by id, independent of the order of the file', () => {
     const blocks = { z: code('1'), m: code('1'), s, b: code('1'), a: code('1') };
     const plan = planOf({ blocks, edges: ['s > z', 's > m', 'z > a', 'm > b'] });
@@ -189,9 +189,9 @@ describe('ports', () => {
 });
 
 describe('bodies', () => {
-  const inner = { parentId: 'L' };
+  const innerBlock = { parentId: 'L' };
   it('start at the nodes without in-edges, in the order of the container edges', () => {
-    const blocks = { s, L: loop, a: inner, b: inner, c: inner, d: inner };
+    const blocks = { s, L: loop, a: innerBlock, b: innerBlock, c: innerBlock, d: innerBlock };
     const plan = planOf({
       blocks,
       edges: ['s > L', 'L > c', 'L:loop-start-source > a', 'L > b', 'a > b', 'c > d'],
@@ -202,7 +202,15 @@ describe('bodies', () => {
   });
 
   it('contain the blocks that an edge reaches, even an edge from outside, which is ignored', () => {
-    const blocks = { s, p: code('1'), L: loop, a: inner, b: inner, lost: inner, after: inner };
+    const blocks = {
+      s,
+      p: code('1'),
+      L: loop,
+      a: innerBlock,
+      b: innerBlock,
+      lost: innerBlock,
+      after: innerBlock,
+    };
     const plan = planOf({ blocks, edges: ['s > p', 'p > L', 'L > a', 'p > b', 'lost > after'] });
     const body = bodyOf(plan, 'L');
     expect(formatNodes(body)).toEqual(['a', 'b']);
@@ -210,7 +218,7 @@ describe('bodies', () => {
   });
 
   it('omit edges out of the container and back to it', () => {
-    const blocks = { s, L: loop, a: inner, z: code('1') };
+    const blocks = { s, L: loop, a: innerBlock, z: code('1') };
     const plan = planOf({ blocks, edges: ['s > L', 'L > a', 'a > L', 'a > z', 'L:loop-end-source > z'] });
     expect(formatNodes(plan.skeleton)).toEqual(['s', 'L < s', 'z < L']);
     expect(bodyOf(plan, 'L').nodes[0]).toMatchObject({ id: 'a', outs: [] });

@@ -23,7 +23,7 @@ export function findStarts(
     sink.push(
       diagnostic('START_MISSING', {
         path: ['blocks'],
-        message: 'No enabled block on the top level can start a run.',
+        message: 'No enabled block at the top level can start a run.',
         hint: 'Add a start block, or enable the existing one.',
       }),
     );
@@ -42,12 +42,12 @@ export function findStarts(
 
 /** Returns the ids of the blocks at which a run of the plan can start, the default start first. */
 export function startCandidates(plan: Plan): string[] {
-  const others = plan.skeleton.nodes
+  const otherTriggers = plan.skeleton.nodes
     .map(({ id }) => plan.blocks[id])
     .filter((block) => block !== undefined)
     .filter(({ id, trigger }) => trigger && id !== plan.start)
     .toSorted((a, b) => compareRanks(rankOf(a.type), rankOf(b.type)));
-  return [plan.start, ...others.map(({ id }) => id)];
+  return [plan.start, ...otherTriggers.map(({ id }) => id)];
 }
 
 /** Returns the rank of a block as a start. Blocks of other types, in trigger mode, come after all triggers. */

@@ -7,11 +7,20 @@ import type { Diagnostic } from './diagnostics.ts';
 
 /** Returns the syntax diagnostics of `block`, which follows a block named Fetch. */
 function syntaxDiagnostics(block: BlockSettings): Pick<Diagnostic, 'severity' | 'path' | 'message'>[] {
-  const inner: { [id: string]: BlockSettings } =
+  const innerBlocks: { [id: string]: BlockSettings } =
     block.type === 'loop' || block.type === 'parallel' ? { in: code('', { parentId: 'b' }) } : {};
   const file = workflowFile({
-    blocks: { s: start(), f: code('return 1', { name: 'Fetch' }), b: { name: 'Work', ...block }, ...inner },
-    edges: ['s > f', 'f > b', ...Object.keys(inner).map((id) => `b:${block.type}-start-source > ${id}`)],
+    blocks: {
+      s: start(),
+      f: code('return 1', { name: 'Fetch' }),
+      b: { name: 'Work', ...block },
+      ...innerBlocks,
+    },
+    edges: [
+      's > f',
+      'f > b',
+      ...Object.keys(innerBlocks).map((id) => `b:${block.type}-start-source > ${id}`),
+    ],
   });
   return checkWorkflow(parseWorkflow(file).workflow!)
     .filter((diagnostic) => diagnostic.code === 'SYNTAX_INVALID')

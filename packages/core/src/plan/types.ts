@@ -67,7 +67,7 @@ const PAUSE_OUTPUTS = {
 };
 
 /** Types of the integrations in @heddle/blocks. References may use any path of their outputs. */
-const INTEGRATIONS = [
+const INTEGRATION_TYPES = [
   'airtable',
   'discord',
   'exa',
@@ -156,7 +156,7 @@ const KNOWN_TYPES: readonly BlockTypeInfo[] = [
   },
   { type: 'tool', class: 'effect', outputs: { data: 'json', status: 'number', headers: 'json' } },
   { type: 'table', class: 'effect' },
-  ...INTEGRATIONS.map((type): BlockTypeInfo => ({ type, class: 'effect' })),
+  ...INTEGRATION_TYPES.map((type): BlockTypeInfo => ({ type, class: 'effect' })),
 ];
 
 /** Triggers in order of preference. The default start of a run is the first one that a workflow has. */

@@ -49,7 +49,7 @@ export class BlockLogs {
   }
 
   /** Applies an entry that ends, fails, pauses or continues a block. */
-  record(entry: Entry): void {
+  applyEntry(entry: Entry): void {
     if (entry.type === 'completed') {
       const log = this.#close(entry);
       if (log) this.#end(addAttempt(log, entry), 'completed', entry.output, entry.atMs);

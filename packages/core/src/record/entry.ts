@@ -142,10 +142,10 @@ export interface BlockFailure {
   details?: Json;
 }
 
-type PlacedType = Exclude<Entry['type'], 'started' | 'cancelled'>;
+type PlacedEntryType = Exclude<Entry['type'], 'started' | 'cancelled'>;
 type EntryOf<T extends Entry['type']> = Extract<Entry, { type: T }>;
 
-const EVENTS: { [T in PlacedType]: (entry: EntryOf<T>, at: Address) => Event } = {
+const EVENT_CONVERTERS: { [T in PlacedEntryType]: (entry: EntryOf<T>, at: Address) => Event } = {
   completed: ({ atMs, try: attempt, resumes, port }, at) =>
     port === undefined && resumes === undefined
       ? { type: 'completed', at, atMs, attempt }
@@ -197,7 +197,7 @@ const EVENTS: { [T in PlacedType]: (entry: EntryOf<T>, at: Address) => Event } =
 };
 
 /** Returns the machine's event for an entry about the node at `at`: the entry without its data. */
-export function eventAt(entry: EntryOf<PlacedType>, at: Address): Event {
-  const toEvent = EVENTS[entry.type] as (entry: EntryOf<PlacedType>, at: Address) => Event;
+export function eventAt(entry: EntryOf<PlacedEntryType>, at: Address): Event {
+  const toEvent = EVENT_CONVERTERS[entry.type] as (entry: EntryOf<PlacedEntryType>, at: Address) => Event;
   return toEvent(entry, at);
 }

@@ -62,7 +62,7 @@ export class Ledger {
   /**
    * Records the data of an entry that the machine accepted. The transitions that follow from it are applied separately.
    */
-  record(entry: Entry): void {
+  applyEntry(entry: Entry): void {
     if (entry.type === 'completed' || entry.type === 'resumed') this.#complete(entry);
     else if (entry.type === 'started') this.#begin(entry);
     else if (entry.type === 'failed') this.#lastErrors.set(placeKey(entry), entry.error);

@@ -43,18 +43,18 @@ class Driver {
 
   post(body: EntryBody): boolean {
     const entry: Entry = { seq: this.replica.seq + 1, atMs: ++this.#atMs, ...body };
-    const applied = this.replica.apply(entry);
-    if (!applied.changed) return false;
+    const applyResult = this.replica.apply(entry);
+    if (!applyResult.changed) return false;
     this.entries.push(entry);
-    this.#pending.push(...applied.commands);
+    this.#pending.push(...applyResult.commands);
     return true;
   }
 
   /**
-   * Answers pending commands, the first or the last one first, until none is pending. `resultOf` returns the result of
+   * Executes pending commands, the first or the last one first, until none is pending. `resultOf` returns the result of
    * each attempt of a block; every `expand` command gets two items.
    */
-  answerAll(resultOf: (name: string) => AttemptResult, pick: 'first' | 'last' = 'first'): this {
+  executeAll(resultOf: (name: string) => AttemptResult, pick: 'first' | 'last' = 'first'): this {
     for (;;) {
       const command = pick === 'first' ? this.#pending.shift() : this.#pending.pop();
       if (!command) return this;
@@ -100,7 +100,7 @@ describe('a run as a fold over its journal', () => {
         ['Start -> L -> A', 'L -> B'],
       ),
     );
-    driver.answerAll(outputOf, 'last');
+    driver.executeAll(outputOf, 'last');
     expect(driver.output()).toMatchObject({
       results: [
         [{ at: 'B.0' }, { at: 'A.0' }],
@@ -113,19 +113,19 @@ describe('a run as a fold over its journal', () => {
     const driver = new Driver(
       workflow([parallel('P', { parallelType: 'count', count: 3 }, fn('A', ''))], ['Start -> P -> A']),
     );
-    driver.answerAll(outputOf, 'last');
+    driver.executeAll(outputOf, 'last');
     expect(driver.output()).toMatchObject({ results: [[{ at: 'A.0' }], [{ at: 'A.1' }], [{ at: 'A.2' }]] });
   });
 
   it('an iteration in which nothing ran adds nothing; a nested container adds its results (R36)', () => {
-    const inner = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
+    const innerLoop = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
     const driver = new Driver(
       workflow(
-        [loop('L', { loopType: 'for', count: 2 }, condition('C', { yes: 'true' }), inner)],
+        [loop('L', { loopType: 'for', count: 2 }, condition('C', { yes: 'true' }), innerLoop)],
         ['Start -> L -> C', 'C:yes -> M -> A'],
       ),
     );
-    driver.answerAll((name) => (name === 'C.1' ? { port: 'condition-yes' } : outputOf(name)));
+    driver.executeAll((name) => (name === 'C.1' ? { port: 'condition-yes' } : outputOf(name)));
     expect(driver.output()).toMatchObject({
       results: [[{ at: 'C.0' }], [{}, { results: [[{ at: 'A.1.0' }]] }]],
     });
@@ -136,20 +136,20 @@ describe('a run as a fold over its journal', () => {
       [fn('A', ''), fn('B', ''), fn('H', '')],
       ['Start -> A', 'Start -> B', 'A:error -> H'],
     );
-    expect(new Driver(file).answerAll(outputOf).output()).toEqual({ at: 'B' });
-    expect(new Driver(file).answerAll(outputOf, 'last').output()).toEqual({ at: 'A' });
+    expect(new Driver(file).executeAll(outputOf).output()).toEqual({ at: 'B' });
+    expect(new Driver(file).executeAll(outputOf, 'last').output()).toEqual({ at: 'A' });
   });
 
   it('a Response that has finished determines the output (R37)', () => {
     const file = workflow([block('R', 'response', {}), fn('B', '')], ['Start -> R', 'Start -> B']);
-    const driver = new Driver(file).answerAll(outputOf);
+    const driver = new Driver(file).executeAll(outputOf);
     expect(driver.output()).toEqual({ at: 'R' });
     expect(driver.replica.state.end).toEqual({ status: 'completed' });
   });
 
   it('a failed run names the block and keeps the output of a terminal block that had finished (R37)', () => {
     const driver = new Driver(workflow([fn('T', ''), fn('A', '')], ['Start -> T', 'Start -> A']));
-    driver.answerAll((name) => (name === 'A' ? { error: 'boom' } : outputOf(name)));
+    driver.executeAll((name) => (name === 'A' ? { error: 'boom' } : outputOf(name)));
     expect(driver.replica.error).toMatchObject({ code: 'X', message: 'boom', blockId: 'A', blockName: 'A' });
     expect(driver.output()).toEqual({ at: 'T' });
   });
@@ -161,7 +161,7 @@ describe('a run as a fold over its journal', () => {
         ['Start -> L -> A', 'L -> Z'],
       ),
     );
-    driver.answerAll(outputOf);
+    driver.executeAll(outputOf);
     const secondReplica = new Replica('run', driver.plan);
     const logs = new Map(
       driver.entries
@@ -196,7 +196,7 @@ describe('a run as a fold over its journal', () => {
       ],
       ['Start -> P -> A -> L -> B', 'P -> Z'],
     );
-    const driver = new Driver(file).answerAll(outputOf, 'last');
+    const driver = new Driver(file).executeAll(outputOf, 'last');
     const secondReplica = new Replica('run', driver.plan);
     for (const entry of driver.entries) {
       expect(secondReplica.apply(JSON.parse(JSON.stringify(entry)) as Entry).changed).toBe(true);
@@ -209,17 +209,20 @@ describe('a run as a fold over its journal', () => {
   });
 
   it('a branch never sees outputs of another branch, even from an earlier execution (R35)', () => {
-    const inner = parallel(
+    const innerParallel = parallel(
       'P',
       { parallelType: 'count', count: 2 },
       condition('C', { yes: 'true' }),
       fn('A', ''),
     );
     const driver = new Driver(
-      workflow([loop('L', { loopType: 'for', count: 2 }, inner)], ['Start -> L -> P -> C', 'C:yes -> A']),
+      workflow(
+        [loop('L', { loopType: 'for', count: 2 }, innerParallel)],
+        ['Start -> L -> P -> C', 'C:yes -> A'],
+      ),
     );
     const observed: unknown[] = [];
-    driver.answerAll((name) => {
+    driver.executeAll((name) => {
       const [id, iteration, branch] = name.split('.');
       if (id === 'C') {
         const place = { block: 'C', scope: [Number(iteration), Number(branch)] };
@@ -245,7 +248,7 @@ describe('a run as a fold over its journal', () => {
       ),
     );
     const observed: unknown[] = [];
-    driver.answerAll((name) => {
+    driver.executeAll((name) => {
       if (!name.startsWith('C')) return outputOf(name);
       const scope = driver.replica.ledger.scopeAt({ block: 'C', scope: [0] });
       observed.push(scope?.outputs.get('A')?.value);
@@ -258,7 +261,7 @@ describe('a run as a fold over its journal', () => {
     const driver = new Driver(
       workflow([fn('A', ''), fn('B', ''), fn('H', '')], ['Start -> A -> B', 'A:error -> H']),
     );
-    driver.answerAll((name) => (name === 'A' ? { error: 'no' } : outputOf(name)));
+    driver.executeAll((name) => (name === 'A' ? { error: 'no' } : outputOf(name)));
     const { outputs } = driver.replica.ledger.root;
     expect(outputs.get('A')).toMatchObject({ failed: true, value: { v: { error: 'no' } } });
     expect(outputs.get('H')).toMatchObject({ failed: false, value: { v: { at: 'H' } } });
@@ -287,7 +290,7 @@ describe('a run as a fold over its journal', () => {
         ['Start -> L -> M -> A', 'M:error -> H'],
       ),
     );
-    driver.answerAll((name) => (name.startsWith('A') ? { error: `no ${name}` } : outputOf(name)));
+    driver.executeAll((name) => (name.startsWith('A') ? { error: `no ${name}` } : outputOf(name)));
     expect(driver.replica.state.end).toEqual({ status: 'completed' });
     expect(driver.replica.ledger.failures.size).toBe(0);
     expect(driver.replica.ledger.root.outputs.get('M')?.value).toEqual({ v: { error: 'no A.49.0' } });

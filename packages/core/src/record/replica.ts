@@ -64,8 +64,8 @@ export class Replica {
     const outcome = advance(this.plan.skeleton, this.state, event);
     if (!outcome.changed) return UNCHANGED;
     this.seq = entry.seq;
-    this.ledger.record(entry);
-    this.logs.record(entry);
+    this.ledger.applyEntry(entry);
+    this.logs.applyEntry(entry);
     this.#updatePauses(entry);
     for (const transition of outcome.transitions) {
       const place = this.index.placeOf(transition.at);
@@ -90,12 +90,12 @@ export class Replica {
    * it.
    */
   replay(entry: Entry): ApplyResult {
-    const applied = this.apply(entry);
-    if (applied.changed) return applied;
+    const applyResult = this.apply(entry);
+    if (applyResult.changed) return applyResult;
     throw journalCorruptError(this.runId, `entry ${entry.seq} does not follow from the entries before it`);
   }
 
-  /** Returns the unanswered commands, which are carried out after a restart. */
+  /** Returns the commands without a result so far, which are carried out after a restart. */
   pendingCommands(): Command[] {
     return pendingCommands(this.plan.skeleton, this.state);
   }

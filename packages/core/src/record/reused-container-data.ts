@@ -67,7 +67,7 @@ class KeptData {
 
   add(entry: Entry, transitions: readonly Transition[]): void {
     if (this.#isKept(entry)) {
-      this.ledger.record(entry);
+      this.ledger.applyEntry(entry);
       if (entry.type === 'started') this.#addRestoredBlocks(entry);
       else if (endsBlock(entry)) this.#markEnded(entry);
     }

@@ -52,14 +52,14 @@ export function scopeOf(
   { containers, parallelIds }: IndexedNode,
   iterations: readonly number[],
 ): BranchScope | undefined {
-  let innermost: BranchScope | undefined = root;
-  if (parallelIds.length === 0) return innermost;
-  for (let depth = 0; innermost && depth < containers.length; depth++) {
+  let innermostScope: BranchScope | undefined = root;
+  if (parallelIds.length === 0) return innermostScope;
+  for (let depth = 0; innermostScope && depth < containers.length; depth++) {
     const { id, kind } = containers[depth] as Node;
     if (kind === 'parallel')
-      innermost = innermost.parallels.get(id)?.branches.get(iterations[depth] as number);
+      innermostScope = innermostScope.parallels.get(id)?.branches.get(iterations[depth] as number);
   }
-  return innermost;
+  return innermostScope;
 }
 
 /**

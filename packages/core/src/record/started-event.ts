@@ -2,20 +2,20 @@ import type { FrameStart, StartedEvent } from '../machine/event.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';
 import type { Entry } from './entry.ts';
 
-type Started = Extract<Entry, { type: 'started' }>;
+type StartedEntry = Extract<Entry, { type: 'started' }>;
 
 /**
  * Converts the first entry of a journal to the event that starts the run; undefined if the plan lacks the start block.
  */
-export function startedEventOf(index: PlanIndex, entry: Started): StartedEvent | undefined {
+export function startedEventOf(index: PlanIndex, entry: StartedEntry): StartedEvent | undefined {
   const { atMs, graceMs, timeoutMs, activeOnly, reused } = entry;
   const start = index.topLevelIndex(entry.start);
   const until = entry.until === undefined ? undefined : index.topLevelIndex(entry.until);
-  const inside = reused?.inside && framesOf(index, entry.start, reused.inside.frames);
-  if (start === undefined || (reused?.inside && !inside)) return undefined;
+  const frameStarts = reused?.inside && framesOf(index, entry.start, reused.inside.frames);
+  if (start === undefined || (reused?.inside && !frameStarts)) return undefined;
   return {
     ...{ type: 'started', atMs, start, graceMs },
-    ...(inside && { inside }),
+    ...(frameStarts && { inside: frameStarts }),
     ...(until !== undefined && { until }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(activeOnly && { activeOnly: true }),
@@ -25,7 +25,7 @@ export function startedEventOf(index: PlanIndex, entry: Started): StartedEvent |
 function framesOf(
   index: PlanIndex,
   block: string,
-  frames: NonNullable<NonNullable<Started['reused']>['inside']>['frames'],
+  frames: NonNullable<NonNullable<StartedEntry['reused']>['inside']>['frames'],
 ): FrameStart[] | undefined {
   const path = index.byId(block)?.path.slice(1) ?? [];
   if (frames.length === 0 || frames.length !== path.length) return undefined;

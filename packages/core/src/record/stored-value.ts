@@ -18,16 +18,20 @@ export type StoredValue =
 /** Values with more bytes of JSON text go to the value store. */
 export const INLINE_LIMIT_BYTES = 8192;
 
-/** Returns the value of `stored`. `load` returns values of the value store, which must have been fetched already. */
-export function materialize(stored: StoredValue, load: (key: string) => Json): Json {
-  if ('v' in stored) return stored.v;
-  if ('ref' in stored) return load(stored.ref.key);
-  return { results: stored.results.map((iteration) => iteration.map((output) => materialize(output, load))) };
+/**
+ * Returns the value of `storedValue`. `load` returns values of the value store, which must have been fetched already.
+ */
+export function materialize(storedValue: StoredValue, load: (key: string) => Json): Json {
+  if ('v' in storedValue) return storedValue.v;
+  if ('ref' in storedValue) return load(storedValue.ref.key);
+  return {
+    results: storedValue.results.map((iteration) => iteration.map((output) => materialize(output, load))),
+  };
 }
 
 /** Returns the keys that `materialize` will load. */
-export function keysIn(stored: StoredValue): string[] {
-  if ('v' in stored) return [];
-  if ('ref' in stored) return [stored.ref.key];
-  return stored.results.flatMap((iteration) => iteration.flatMap(keysIn));
+export function keysIn(storedValue: StoredValue): string[] {
+  if ('v' in storedValue) return [];
+  if ('ref' in storedValue) return [storedValue.ref.key];
+  return storedValue.results.flatMap((iteration) => iteration.flatMap(keysIn));
 }

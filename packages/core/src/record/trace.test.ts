@@ -50,8 +50,8 @@ function blockLog(blockId: string, scopes: LogScope[] = [], properties: Partial<
 const loopScope = (index: number): LogScope => ({ kind: 'loop', blockId: 'l', index });
 const branchScope = (index: number): LogScope => ({ kind: 'parallel', blockId: 'p', index });
 
-function outline(span: Span): unknown {
-  return span.children.length === 0 ? span.name : { [span.name]: span.children.map(outline) };
+function outlineOf(span: Span): unknown {
+  return span.children.length === 0 ? span.name : { [span.name]: span.children.map(outlineOf) };
 }
 
 describe('the trace of a run', () => {
@@ -65,7 +65,7 @@ describe('the trace of a run', () => {
       blockLog('p', [loopScope(1)], { blockType: 'parallel' }),
       blockLog('l', [], { blockType: 'loop' }),
     ];
-    expect(outline(traceOf(record, logs))).toEqual({
+    expect(outlineOf(traceOf(record, logs))).toEqual({
       Flow: [
         'A',
         {

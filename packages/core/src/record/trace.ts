@@ -10,7 +10,7 @@ export const SPAN_FORMAT = 1;
 export interface Span {
   /**
    * Unique in the trace and equal in every projection of the run: run id, block ids and iteration or branch numbers on
-   * the way down.
+   * the path from the root to the span.
    */
   id: string;
   name: string;
@@ -40,7 +40,7 @@ export interface Span {
  * Takes O(n log n) in the number of logs. A container without a log gets its times and status from the spans in it.
  */
 export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
-  const root = rootOf(record);
+  const root = rootSpanOf(record);
   const spans = new Map<string, Span>();
   for (const log of logs.toSorted((a, b) => a.executionOrder - b.executionOrder)) {
     let parent = root;
@@ -57,7 +57,7 @@ export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
   return root;
 }
 
-function rootOf(record: RunRecord): Span {
+function rootSpanOf(record: RunRecord): Span {
   const startMs = record.startedMs ?? record.createdMs;
   const status = record.status === 'queued' ? 'running' : record.status;
   return {

@@ -20,9 +20,9 @@ export class CodeRewriter {
     this.#prefix = unusedPrefix(source);
   }
 
-  /** Binds a site. Returns its identifier, or a constant for a malformed tag (`blank`), which needs no binding. */
+  /** Binds a site. Returns its identifier, or a constant for a malformed tag, which needs no binding. */
   bind(site: Site, siteContext: SiteContext): string {
-    if (site.kind === 'blank') return siteContext === 'code' ? 'undefined' : '"undefined"';
+    if (site.kind === 'malformed') return siteContext === 'code' ? 'undefined' : '"undefined"';
     const name = `${this.#prefix}${this.bindings.length}_`;
     this.bindings.push(
       site.kind === 'env'

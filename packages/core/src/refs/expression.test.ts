@@ -7,7 +7,7 @@ import { buildNames } from './names.ts';
 import type { ExpressionKind } from './template.ts';
 
 const names = buildNames([{ id: 's', name: 'start', type: 'start_trigger', enabled: true }], []);
-const context = { names, reader: 's', fieldPosition: 'inside' as const };
+const context = { names, reader: 's', fieldPosition: 'ordinary' as const };
 
 function lookup(q: Json | undefined, env: Record<string, string>): Lookup {
   return {

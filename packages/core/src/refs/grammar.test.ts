@@ -19,13 +19,13 @@ describe('a tag', () => {
   });
 
   it.each([
-    ['<p.result.odd key>', 'spaced'],
-    ['<variable.My Var>', 'spaced'],
-    ['<a+b.result>', 'odd'],
-    ['<a.b=c>', 'odd'],
-    ['<a/b>', 'odd'],
-    ['<a.b!c>', 'odd'],
-  ])('%s is %s: a tag, but not a reference by itself', (text, shape) => {
+    ['<p.result.odd key>', 'with-space'],
+    ['<variable.My Var>', 'with-space'],
+    ['<a+b.result>', 'with-operator'],
+    ['<a.b=c>', 'with-operator'],
+    ['<a/b>', 'with-operator'],
+    ['<a.b!c>', 'with-operator'],
+  ])('%s has the shape %s: it is a tag, but not a reference by itself', (text, shape) => {
     expect(tagOf(text)?.shape).toBe(shape);
   });
 

@@ -1,9 +1,9 @@
 /**
  * The text between angle brackets, before names are looked up.
  *
- * `plain`: may be a reference. `spaced`: has a space after its first dot, so it can only refer to a variable. `odd`:
- * contains an operator, so it is not a reference. In JavaScript code, a spaced or odd tag is read as undefined if its
- * head is the name of a block.
+ * `plain`: may be a reference. `with-space`: has a space after its first dot, so it can only refer to a variable.
+ * `with-operator`: contains an operator, so it is not a reference. In JavaScript code, a tag that is not plain and
+ * whose head is the name of a block is read as undefined.
  */
 export interface Tag {
   start: number;
@@ -15,7 +15,7 @@ export interface Tag {
   head: string;
   /** After the first dot; undefined without a dot. */
   path: string | undefined;
-  shape: 'plain' | 'spaced' | 'odd';
+  shape: 'plain' | 'with-space' | 'with-operator';
 }
 
 /** An environment placeholder `{{NAME}}`. */
@@ -43,13 +43,13 @@ const SPACE_DIGIT = /\s\d/;
 
 /** Returns the tag that begins with the `<` at `start` and ends before `limit`; undefined if there is none. */
 export function tagAt(text: string, start: number, limit: number): Tag | undefined {
-  const end = closingBracket(text, start + 1, limit);
+  const end = closingBracketOffset(text, start + 1, limit);
   if (end === undefined || end === start + 1) return undefined;
   const innerText = text.slice(start + 1, end);
   if (innerText.trim() !== innerText) return undefined;
-  const dot = innerText.indexOf('.');
-  const head = dot < 0 ? innerText : innerText.slice(0, dot);
-  const path = dot < 0 ? undefined : innerText.slice(dot + 1);
+  const dotIndex = innerText.indexOf('.');
+  const head = dotIndex < 0 ? innerText : innerText.slice(0, dotIndex);
+  const path = dotIndex < 0 ? undefined : innerText.slice(dotIndex + 1);
   const shape = shapeOf(innerText, path);
   return shape && { start, end: end + 1, text: text.slice(start, end + 1), head, path, shape };
 }
@@ -77,12 +77,12 @@ export function hasOnlyWords(innerText: string): boolean {
 
 function shapeOf(innerText: string, path: string | undefined): Tag['shape'] | undefined {
   if (path === undefined && (ONLY_DIGITS.test(innerText) || SPACE_DIGIT.test(innerText))) return undefined;
-  if (OPERATORS.test(innerText)) return 'odd';
-  return path !== undefined && path.includes(' ') ? 'spaced' : 'plain';
+  if (OPERATORS.test(innerText)) return 'with-operator';
+  return path !== undefined && path.includes(' ') ? 'with-space' : 'plain';
 }
 
 /** Returns the offset of the `>`. A tag is on one line and contains no other `<`, so each character is read once. */
-function closingBracket(text: string, start: number, limit: number): number | undefined {
+function closingBracketOffset(text: string, start: number, limit: number): number | undefined {
   for (let index = start; index < limit; index++) {
     const code = text.charCodeAt(index);
     if (code === GREATER_THAN) return index;

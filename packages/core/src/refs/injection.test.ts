@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byScale } from '../../../../test/support/scale.ts';
+import { pickByScale } from '../../../../test/support/scale.ts';
 import { context, createLookup } from '../../../../test/support/one-block.ts';
 import { isBlockError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
 
-const propertyOptions = { numRuns: byScale(600, 20_000) };
+const propertyOptions = { numRuns: pickByScale(600, 20_000) };
 
 type DynamicFunction = new (...source: string[]) => (...values: unknown[]) => unknown;
 const DynamicFunction = Object.getPrototypeOf(() => undefined).constructor as DynamicFunction;
@@ -53,7 +53,7 @@ const hostilePieces = [
   '$1',
   '\u0000',
 ];
-const value: fc.Arbitrary<Json> = fc.oneof(
+const arbitraryValue: fc.Arbitrary<Json> = fc.oneof(
   fc.array(fc.constantFrom(...hostilePieces), { maxLength: 6 }).map((pieces) => pieces.join('')),
   fc.string({ unit: 'binary' }),
   fc.jsonValue().map((json) => json as Json),
@@ -65,7 +65,7 @@ describe('an arbitrary value (no injection)', () => {
       'return [<p>, "<p>", \'<p>\', `<p>${<p> === null}`, <variable.v>, {{K}}, "{{K}}", `{{K}}`] // <p>\n/* <p> */';
     const { code } = compileCode(authored, 'javascript', context);
     fc.assert(
-      fc.property(value, (data) => {
+      fc.property(arbitraryValue, (data) => {
         const copy = JSON.parse(JSON.stringify(data)) as Json;
         const json = JSON.stringify(data);
         const env = typeof data === 'string' ? data : json;
@@ -92,7 +92,7 @@ describe('an arbitrary value (no injection)', () => {
       'condition',
     );
     fc.assert(
-      fc.property(value, (data) => {
+      fc.property(arbitraryValue, (data) => {
         const { code, values } = bindExpression(expression, createLookup(data));
         const [first, , ...env] = evaluate({ code: `return (${code})`, values }) as Json[];
         const text = typeof data === 'string' ? data : JSON.stringify(data);
@@ -105,19 +105,23 @@ describe('an arbitrary value (no injection)', () => {
   it('inside quotes of an expression is a string or a failure', () => {
     for (const kind of ['condition', 'loop'] as const) {
       const { expression } = compileExpression('["<p>", \'<p>\', `<p>`]', context, kind);
-      const parts = expression.bindings.map((binding) => ({
+      const singleBindingExpressions = expression.bindings.map((binding) => ({
         ...expression,
         code: binding.name,
         bindings: [binding],
       }));
       fc.assert(
-        fc.property(value, fc.constantFrom(...parts), (data, part) => {
-          const result = outcomeOf(() => {
-            const { code, values } = bindExpression(part, createLookup(data));
-            return evaluate({ code: `return ${code}`, values });
-          });
-          return typeof result === 'string';
-        }),
+        fc.property(
+          arbitraryValue,
+          fc.constantFrom(...singleBindingExpressions),
+          (data, singleBindingExpression) => {
+            const result = outcomeOf(() => {
+              const { code, values } = bindExpression(singleBindingExpression, createLookup(data));
+              return evaluate({ code: `return ${code}`, values });
+            });
+            return typeof result === 'string';
+          },
+        ),
         propertyOptions,
       );
     }

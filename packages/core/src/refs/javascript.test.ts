@@ -39,7 +39,7 @@ function lookup(result: Json): Lookup {
 }
 
 const compile = (code: string) =>
-  compileCode(code, 'javascript', { names, reader: 'f', fieldPosition: 'inside' });
+  compileCode(code, 'javascript', { names, reader: 'f', fieldPosition: 'ordinary' });
 
 type AsyncFunctionConstructor = new (...source: string[]) => (...values: unknown[]) => Promise<unknown>;
 const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as AsyncFunctionConstructor;
@@ -211,7 +211,7 @@ describe('findings in JavaScript', () => {
     const resultOutsideLoops = compileCode('return <loop.index>', 'javascript', {
       names,
       reader: 'p',
-      fieldPosition: 'inside',
+      fieldPosition: 'ordinary',
     });
     expect(findingsOf('return <loop.index>')).toEqual([]);
     expect(resultOutsideLoops.findings).toMatchObject([

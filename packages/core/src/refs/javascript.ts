@@ -174,7 +174,7 @@ export class JavaScriptScanner {
         ? this.#hasLineEnd
           ? 'operand-line'
           : 'operand'
-        : 'open';
+        : 'no-operand';
     const site = this.#finder.findInCode(this.#offset, precedingToken);
     if (site === undefined) return false;
     const name = this.#rewriter.bind(site, 'code');
@@ -214,7 +214,7 @@ export class JavaScriptScanner {
     let from = this.#offset + 1;
     for (const site of sites) {
       const replacement =
-        site.kind === 'blank' ? 'undefined' : `${quote} + ${this.#rewriter.bind(site, quote)} + ${quote}`;
+        site.kind === 'malformed' ? 'undefined' : `${quote} + ${this.#rewriter.bind(site, quote)} + ${quote}`;
       expression += this.#text.slice(from, site.start) + replacement;
       from = site.end;
     }
@@ -237,7 +237,7 @@ export class JavaScriptScanner {
   #readTemplateText(from: number): void {
     const { end, contentEnd, closedBy } = scanLiteral(this.#text, from - 1, '`');
     for (const site of closedBy === 'never' ? [] : this.#sitesIn(from, contentEnd)) {
-      const value = site.kind === 'blank' ? 'undefined' : `\${${this.#rewriter.bind(site, '`')}}`;
+      const value = site.kind === 'malformed' ? 'undefined' : `\${${this.#rewriter.bind(site, '`')}}`;
       this.#rewriter.replace(site.start, site.end, value);
     }
     if (closedBy === 'expression') this.#brackets.push('template');

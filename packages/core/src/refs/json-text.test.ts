@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byScale } from '../../../../test/support/scale.ts';
+import { pickByScale } from '../../../../test/support/scale.ts';
 import { isBlockError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { fillJsonText, isJsonText, jsonStructure, resolveJson, templateFields } from './json-text.ts';
@@ -119,7 +119,7 @@ describe('JSON text with holes', () => {
 
   it.each<[string, TextPart[], Json]>([
     ['an object', [ref('o')], VALUES.o],
-    ['blanks around it', ['\n ', ref('n'), ' '], 7],
+    ['white space around it', ['\n ', ref('n'), ' '], 7],
     ['text', [ref('s')], VALUES.s],
     ['JSON text', [ref('json')], { x: 1 }],
     ['null', [ref('z')], null],
@@ -133,7 +133,7 @@ describe('JSON text with holes', () => {
     expect(isJsonText(text(...parts))).toBe(true);
   });
 
-  it('keeps the authored text between the holes, including every digit and blank', () => {
+  it('keeps the authored text between the holes, including every digit and space', () => {
     const parts = ['{"id": 12345678901234567890,\n "1": ', ref('n'), ', "o": ', env('NUM'), ' }'];
     expect(fillJsonText(text(...parts), lookup)).toBe('{"id": 12345678901234567890,\n "1": 7, "o": 5 }');
   });
@@ -194,12 +194,12 @@ describe('for arbitrary values and authored JSON', () => {
     | { plain: Json };
 
   const HOLE_COUNT = 3;
-  const piece = fc.oneof(fc.string({ unit: 'binary', maxLength: 6 }), fc.nat(HOLE_COUNT - 1));
+  const literalPart = fc.oneof(fc.string({ unit: 'binary', maxLength: 6 }), fc.nat(HOLE_COUNT - 1));
   const jsonShape = fc.letrec<{ value: JsonShape }>((tie) => ({
     value: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
       fc.record({ bare: fc.nat(HOLE_COUNT - 1) }),
-      fc.record({ literal: fc.array(piece, { maxLength: 4 }) }),
+      fc.record({ literal: fc.array(literalPart, { maxLength: 4 }) }),
       fc.record({ plain: fc.oneof(fc.integer(), fc.boolean(), fc.constant(null)) }),
       fc.record({ list: fc.array(tie('value'), { maxLength: 3 }) }),
       fc.record({
@@ -259,7 +259,7 @@ describe('for arbitrary values and authored JSON', () => {
         expect(filledText === undefined ? undefined : JSON.parse(filledText)).toEqual(expectedJson);
         expect(JSON.parse(JSON.stringify(resolveJson(template, filledLookup)))).toEqual(expectedJson);
       }),
-      { numRuns: byScale(400, 20_000) },
+      { numRuns: pickByScale(400, 20_000) },
     );
   });
 });

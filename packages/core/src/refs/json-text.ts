@@ -44,13 +44,13 @@ export function fillJsonText(template: Template, lookup: Lookup): string | undef
   if (jsonText === undefined) return undefined;
   // Also throws for duplicate keys.
   structureOf(jsonText.value, jsonText, lookup);
-  const pieces = jsonText.parts.map((part, index) => {
+  const filledParts = jsonText.parts.map((part, index) => {
     if (typeof part === 'string') return part;
     return jsonText.quotedFlags[index] === true
       ? JSON.stringify(partText(part, lookup)).slice(1, -1)
       : bareText(part, lookup);
   });
-  return pieces.join('');
+  return filledParts.join('');
 }
 
 /** Returns true if the field is JSON for all values, or exactly one reference or placeholder. */
@@ -195,7 +195,7 @@ function textTemplate(text: string, { parts, mark }: JsonText): Template {
 function partsOf(text: string, { parts, mark }: Pick<JsonText, 'parts' | 'mark'>): TextPart[] {
   return text
     .split(mark)
-    .map((piece, index) => (index % 2 === 1 ? (parts[Number(piece)] ?? '') : piece))
+    .map((textOrIndex, index) => (index % 2 === 1 ? (parts[Number(textOrIndex)] ?? '') : textOrIndex))
     .filter((part) => part !== '');
 }
 

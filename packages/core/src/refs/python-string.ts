@@ -54,14 +54,14 @@ export function scanPythonString(text: string, start: number, prefix: string): P
 
 /** Returns a part of a split literal as a separate literal. */
 export function toLiteral({ prefix, quote, isBytes }: PythonString, content: string): string {
-  const unescapedCount = quote.length === 3 ? countUnescapedQuotes(content, quote.charAt(0)) : 0;
-  if (unescapedCount === 0) return prefix + quote + content + quote;
+  const trailingQuoteCount = quote.length === 3 ? countUnescapedQuotes(content, quote.charAt(0)) : 0;
+  if (trailingQuoteCount === 0) return prefix + quote + content + quote;
   // Quotes directly before the three closing quotes would end the literal early.
-  const body = content.slice(0, content.length - unescapedCount);
+  const body = content.slice(0, content.length - trailingQuoteCount);
   if (!/r/i.test(prefix))
-    return `${prefix}${quote}${body}${`\\${quote.charAt(0)}`.repeat(unescapedCount)}${quote}`;
+    return `${prefix}${quote}${body}${`\\${quote.charAt(0)}`.repeat(trailingQuoteCount)}${quote}`;
   const otherQuote = quote.charAt(0) === '"' ? "'" : '"';
-  return `${prefix}${quote}${body}${quote} ${isBytes ? 'b' : ''}${otherQuote}${quote.charAt(0).repeat(unescapedCount)}${otherQuote}`;
+  return `${prefix}${quote}${body}${quote} ${isBytes ? 'b' : ''}${otherQuote}${quote.charAt(0).repeat(trailingQuoteCount)}${otherQuote}`;
 }
 
 function findContentEnd(text: string, contentStart: number, quote: string): number {
@@ -75,9 +75,9 @@ function findContentEnd(text: string, contentStart: number, quote: string): numb
 
 /** Returns the number of unescaped quotes at the end of `content`. */
 function countUnescapedQuotes(content: string, quote: string): number {
-  let quotes = 0;
-  while (content.charAt(content.length - 1 - quotes) === quote) quotes++;
-  let backslashes = 0;
-  while (content.charAt(content.length - 1 - quotes - backslashes) === '\\') backslashes++;
-  return quotes - (quotes > 0 && backslashes % 2 === 1 ? 1 : 0);
+  let quoteCount = 0;
+  while (content.charAt(content.length - 1 - quoteCount) === quote) quoteCount++;
+  let backslashCount = 0;
+  while (content.charAt(content.length - 1 - quoteCount - backslashCount) === '\\') backslashCount++;
+  return quoteCount - (quoteCount > 0 && backslashCount % 2 === 1 ? 1 : 0);
 }

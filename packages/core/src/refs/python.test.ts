@@ -7,7 +7,7 @@ import { buildNames, type NamedBlock } from './names.ts';
 const block = (id: string, name = id): NamedBlock => ({ id, name, type: 'function', enabled: true });
 const names = buildNames([block('p'), block('my', 'My Block')], [{ id: 'v', name: 'v' }]);
 const compile = (code: string) =>
-  compileCode(code, 'python', { names, reader: 'p', fieldPosition: 'inside' });
+  compileCode(code, 'python', { names, reader: 'p', fieldPosition: 'ordinary' });
 
 const lookup: Lookup = {
   block: () => ({ ran: true, output: { x: "it's" } }),

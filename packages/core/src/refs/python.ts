@@ -88,9 +88,9 @@ class PythonScanner {
   #bindSiteInCode(): boolean {
     const isNewStatement = this.#hasLineEnd && this.#brackets.length === 0;
     const precedingToken =
-      !this.#endsOperand || isNewStatement ? 'open' : this.#hasLineEnd ? 'operand-line' : 'operand';
+      !this.#endsOperand || isNewStatement ? 'no-operand' : this.#hasLineEnd ? 'operand-line' : 'operand';
     const site = this.#finder.findInCode(this.#offset, precedingToken);
-    if (site === undefined || site.kind === 'blank') return false;
+    if (site === undefined || site.kind === 'malformed') return false;
     const separatorAt = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
     const name = this.#rewriter.bind(site, 'code');
     this.#rewriter.replace(
@@ -151,7 +151,7 @@ class PythonScanner {
     const site = this.#finder.findInText(offset, this.#text.length);
     if (
       site === undefined ||
-      site.kind === 'blank' ||
+      site.kind === 'malformed' ||
       /["'{}]/.test(site.kind === 'env' ? site.name : site.text)
     )
       return undefined;
@@ -185,7 +185,7 @@ class PythonScanner {
       if (character === BACKSLASH) offset++;
       if (character !== LESS_THAN && character !== OPEN_BRACE) continue;
       const site = this.#finder.findInText(offset, to);
-      if (site === undefined || site.kind === 'blank') continue;
+      if (site === undefined || site.kind === 'malformed') continue;
       sites.push(site);
       offset = site.end - 1;
     }

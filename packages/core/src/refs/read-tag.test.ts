@@ -30,7 +30,7 @@ const names = buildNames(
   [{ id: 'v1', name: 'My Var' }],
 );
 
-function read(text: string, reader: string, fieldPosition: TemplateContext['fieldPosition'] = 'inside') {
+function read(text: string, reader: string, fieldPosition: TemplateContext['fieldPosition'] = 'ordinary') {
   const tag = tagAt(text, 0, text.length);
   if (tag === undefined) throw new Error(`${text} is not a tag`);
   return readTag(tag, { names, reader, fieldPosition });
@@ -78,7 +78,7 @@ describe('a reference to a block', () => {
   it('never finds the block by its id if the name differs', () => {
     const otherNames = buildNames([{ id: 'blk-1', name: 'P', type: 'function', enabled: true }], []);
     const tag = tagAt('<blk-1.result>', 0, 14);
-    expect(tag && readTag(tag, { names: otherNames, reader: 'blk-1', fieldPosition: 'inside' })).toEqual({
+    expect(tag && readTag(tag, { names: otherNames, reader: 'blk-1', fieldPosition: 'ordinary' })).toEqual({
       kind: 'unknown-block',
     });
   });
@@ -267,7 +267,7 @@ describe('a variable', () => {
     );
     for (const head of ['loop', 'parallel', 'variable']) {
       const tag = tagAt(`<${head}.result>`, 0, head.length + 9);
-      const context = { names: reservedNames, reader: 'loop', fieldPosition: 'inside' } as const;
+      const context = { names: reservedNames, reader: 'loop', fieldPosition: 'ordinary' } as const;
       expect(tag && readTag(tag, context).kind).toMatch(/^unknown/);
     }
   });

@@ -9,11 +9,11 @@ export interface TemplateContext {
   /** Id of the block with the field. */
   reader: string;
   /**
-   * `inside`: an ordinary field. `container`: the collection or count of a container, which sees the containers around
-   * it but not its own index and items. `condition`: a container's while or doWhile condition, which also sees its own
-   * index.
+   * `container`: the collection or count of a container, which sees the containers around it but not its own index and
+   * items. `condition`: a container's while or doWhile condition, which also sees its own index. `ordinary`: any other
+   * field.
    */
-  fieldPosition: 'inside' | 'container' | 'condition';
+  fieldPosition: 'ordinary' | 'container' | 'condition';
 }
 
 /** The meaning of a tag for its reader. `block`: the block that it names, if any. */
@@ -60,12 +60,12 @@ function isContainer(block: NamedBlock): block is NamedBlock & { type: Container
 function readVariable(tag: Tag, names: NameTable): TagMeaning {
   if (tag.path === undefined) return { kind: 'text' };
   const [firstSegment = '', ...segments] = tag.path.split('.');
-  const bracket = firstSegment.indexOf('[');
-  const name = bracket > 0 ? firstSegment.slice(0, bracket) : firstSegment;
+  const bracketIndex = firstSegment.indexOf('[');
+  const name = bracketIndex > 0 ? firstSegment.slice(0, bracketIndex) : firstSegment;
   const variable = findVariable(names, name);
   if (variable === undefined) return { kind: 'unknown-variable', name };
   const path = [
-    ...(bracket > 0 ? parseSegment(`x${firstSegment.slice(bracket)}`).slice(1) : []),
+    ...(bracketIndex > 0 ? parseSegment(`x${firstSegment.slice(bracketIndex)}`).slice(1) : []),
     ...segments.flatMap(parseSegment),
   ];
   return { kind: 'reference', ref: { kind: 'variable', path, text: tag.text, variable: variable.id } };

@@ -6,9 +6,9 @@ export interface ReferenceFinding {
   /**
    * `unknown-block`, `unknown-variable`: no block or variable has the name. `quoted-reference`: inside quotes of an
    * expression, where it has an unexpected meaning. `html-name`: an HTML element and a block have this name.
-   * `never-ran-candidate`: the block is disabled, so the reference is always empty.
+   * `disabled-block`: the block is disabled, so the reference is always empty.
    */
-  kind: 'unknown-block' | 'unknown-variable' | 'quoted-reference' | 'html-name' | 'never-ran-candidate';
+  kind: 'unknown-block' | 'unknown-variable' | 'quoted-reference' | 'html-name' | 'disabled-block';
   /** As authored, with the brackets. */
   text: string;
   /** The authored name: of the block, or of the variable if the kind is `unknown-variable`. */

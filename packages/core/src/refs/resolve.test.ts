@@ -73,7 +73,7 @@ function resolve(
   data: LookupData,
   { reader = 'q', mode = 'text' as 'text' | 'native' } = {},
 ): Json {
-  const context: TemplateContext = { names, reader, fieldPosition: 'inside' };
+  const context: TemplateContext = { names, reader, fieldPosition: 'ordinary' };
   return resolveTemplate(compileTemplate(authored, context).template, lookup(data), mode);
 }
 
@@ -182,7 +182,7 @@ describe('a missing path in a block that ran', () => {
 
   it('is empty for the error of a block that succeeded', () => {
     expect(resolve('[<p.error>][<p.error.message>][<q.error>]', dataOfP)).toBe('[][][]');
-    expect(resolve('<p.error>', { outputs: { p: { error: 'kaput' } } })).toBe('kaput');
+    expect(resolve('<p.error>', { outputs: { p: { error: 'boom' } } })).toBe('boom');
   });
 });
 
@@ -254,7 +254,7 @@ describe('a container reference', () => {
 
 describe('resolveReference', () => {
   const resolveSingle = (authored: string, data: LookupData, reader = 'q') => {
-    const { reference } = findSingleReference(authored, { names, reader, fieldPosition: 'inside' });
+    const { reference } = findSingleReference(authored, { names, reader, fieldPosition: 'ordinary' });
     if (reference === undefined) throw new Error(`${authored} is not a reference`);
     return resolveReference(reference, lookup(data));
   };

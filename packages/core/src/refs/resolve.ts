@@ -14,7 +14,7 @@ import type { PathStep, Reference, Template, TextPart } from './template.ts';
 /** The result of resolving a reference. `text`: the reference has no meaning here, and its authored text stays. */
 export type ResolvedReference = { kind: 'value'; value: Json } | { kind: 'empty' } | { kind: 'text' };
 
-const EMPTY: ResolvedReference = { kind: 'empty' };
+const EMPTY_REFERENCE: ResolvedReference = { kind: 'empty' };
 
 /**
  * Returns the value of a reference, or undefined if it is empty: the block did not run, or the path does not exist.
@@ -111,20 +111,20 @@ function textOf(outcome: ResolvedReference, ref: Reference): string {
 
 function toResolvedReference(value: Json | undefined, { generic }: { generic?: true }): ResolvedReference {
   if (value !== undefined) return { kind: 'value', value };
-  return generic === true ? { kind: 'text' } : EMPTY;
+  return generic === true ? { kind: 'text' } : EMPTY_REFERENCE;
 }
 
 function evaluateBlock(ref: BlockReference, lookup: Lookup): ResolvedReference {
   const execution = lookup.block(ref);
-  if (!execution.ran) return EMPTY;
+  if (!execution.ran) return EMPTY_REFERENCE;
   const block = lookup.describe(ref.block);
-  const path = withoutLegacyPrefix(ref.path, block.type, execution.output);
+  const path = withoutLegacyResponse(ref.path, block.type, execution.output);
   const value = followPath(execution.output, path);
   if (value !== undefined) return { kind: 'value', value };
   if (block.outputs !== undefined && !mayBeMissing(path, block.outputs)) {
     throw unresolvedError(missingOutputMessage(ref, block.name, block.outputs));
   }
-  return EMPTY;
+  return EMPTY_REFERENCE;
 }
 
 function containerValue(ref: ContainerReference, lookup: Lookup): Json | undefined {
@@ -159,7 +159,7 @@ function resultsValue(ref: ResultsReference, lookup: Lookup): Json | undefined {
  * `<reply.response.data>` for a Response block and `<child.result.response.data>` for a child workflow that ends in
  * one.
  */
-function withoutLegacyPrefix(path: PathStep[], type: string, output: Json): PathStep[] {
+function withoutLegacyResponse(path: PathStep[], type: string, output: Json): PathStep[] {
   if (type === 'response' && path[0] === 'response' && lacksResponse(output)) return path.slice(1);
   const isChild = type === 'workflow' || type === 'workflow_input';
   if (!isChild || path[0] !== 'result' || path[1] !== 'response') return path;
@@ -175,9 +175,10 @@ function lacksResponse(value: Json | undefined): boolean {
  * handler of several blocks reads it from all of them.
  */
 function mayBeMissing(path: readonly PathStep[], { fields }: OutputSchema): boolean {
-  const [first, ...deeperSteps] = path;
-  if (first === undefined || first === 'error') return true;
-  const field = typeof first === 'string' && Object.hasOwn(fields, first) ? fields[first] : undefined;
+  const [firstStep, ...deeperSteps] = path;
+  if (firstStep === undefined || firstStep === 'error') return true;
+  const field =
+    typeof firstStep === 'string' && Object.hasOwn(fields, firstStep) ? fields[firstStep] : undefined;
   return field !== undefined && (field.opaque || deeperSteps.length === 0);
 }
 

@@ -3,8 +3,8 @@ import { skipLine } from './lexemes.ts';
 import type { Site, SiteFinder } from './sites.ts';
 import type { CodeRewriter } from './code-rewriter.ts';
 
-/** The syntactic context of a character. `double`: inside double quotes. */
-type ShellContext = 'commands' | 'double';
+/** The syntactic context of a character. `double-quotes`: inside double quotes. */
+type ShellContext = 'commands' | 'double-quotes';
 
 /** A here-document: its text begins on the next line and ends before a line that is `endWord`. */
 interface HereDocument {
@@ -46,7 +46,7 @@ class ShellScanner {
 
   scan(): void {
     while (this.#offset < this.#text.length) {
-      if (this.#context === 'double') this.#scanDoubleQuotes();
+      if (this.#context === 'double-quotes') this.#scanDoubleQuotes();
       else this.#scanCommands();
     }
   }
@@ -63,7 +63,7 @@ class ShellScanner {
   }
 
   #scanCharacter(character: string): void {
-    if (character === '"') this.#enter('double');
+    if (character === '"') this.#enter('double-quotes');
     else if (character === '(') this.#enter('commands');
     else if (character === ')') this.#leave();
     this.#offset += character === '\\' ? 2 : 1;
@@ -80,9 +80,9 @@ class ShellScanner {
     this.#offset += character === '\\' ? 2 : 1;
   }
 
-  #enter(next: ShellContext): void {
+  #enter(context: ShellContext): void {
     this.#outerContexts.push(this.#context);
-    this.#context = next;
+    this.#context = context;
   }
 
   #leave(): void {
@@ -117,12 +117,12 @@ class ShellScanner {
     HERE_DOCUMENT.lastIndex = this.#offset;
     const match = HERE_DOCUMENT.exec(this.#text);
     if (match === null) return false;
-    const [, dash, single, double, word] = match;
-    const endWord = single ?? double ?? word ?? '';
+    const [, dash, singleQuotedWord, doubleQuotedWord, unquotedWord] = match;
+    const endWord = singleQuotedWord ?? doubleQuotedWord ?? unquotedWord ?? '';
     this.#pendingDocuments.push({
       endWord,
       stripsTabs: dash === '-',
-      isLiteral: word === undefined || match[0].includes('\\'),
+      isLiteral: unquotedWord === undefined || match[0].includes('\\'),
     });
     this.#offset = HERE_DOCUMENT.lastIndex;
     return true;
@@ -153,14 +153,14 @@ class ShellScanner {
     return true;
   }
 
-  #bindSite(expansion: (name: string) => string, limit = this.#text.length): boolean {
+  #bindSite(expansionOf: (name: string) => string, limit = this.#text.length): boolean {
     const code = this.#text.charCodeAt(this.#offset);
     const site: Site | undefined =
       code === LESS_THAN || code === OPEN_BRACE ? this.#finder.findInText(this.#offset, limit) : undefined;
-    if (site === undefined || site.kind === 'blank') return false;
+    if (site === undefined || site.kind === 'malformed') return false;
     // A placeholder with an unknown name keeps its text, as the value of its variable.
     const name = this.#rewriter.bind(site, site.kind === 'env' ? '"' : 'code');
-    this.#rewriter.replace(site.start, site.end, expansion(name));
+    this.#rewriter.replace(site.start, site.end, expansionOf(name));
     this.#offset = site.end;
     return true;
   }

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byScale } from '../../../../test/support/scale.ts';
+import { pickByScale } from '../../../../test/support/scale.ts';
 import { SimilarNames } from './similar-names.ts';
 
-const nearest = (query: string, names: readonly string[]) => new SimilarNames(names).findNearest(query);
+const findNearest = (query: string, names: readonly string[]) => new SimilarNames(names).findNearest(query);
 
 /**
  * Returns the number of insertions, deletions, substitutions and transpositions that turn `a` into `b`,
@@ -26,7 +26,7 @@ function editDistance(a: string, b: string): number {
 }
 
 /** Returns the most similar name, by comparison with all names. */
-function nearestOfAll(query: string, names: readonly string[]) {
+function findNearestByFullComparison(query: string, names: readonly string[]) {
   const candidates = names
     .map((name) => ({ name, distance: editDistance(name, query) }))
     .filter(({ name, distance }) => distance <= Math.min(2, name.length - 1));
@@ -35,16 +35,16 @@ function nearestOfAll(query: string, names: readonly string[]) {
 
 describe('the most similar name', () => {
   it('is the closest one within two edits; of equally close names, the first', () => {
-    expect(nearest('agnet1', ['agent2', 'agent1', 'agent11'])).toEqual({ name: 'agent1', distance: 1 });
-    expect(nearest('agentx', ['agent1', 'agent2'])).toEqual({ name: 'agent1', distance: 1 });
-    expect(nearest('nosuch', ['start', 'agent'])).toBeUndefined();
-    expect(nearest('x', [])).toBeUndefined();
+    expect(findNearest('agnet1', ['agent2', 'agent1', 'agent11'])).toEqual({ name: 'agent1', distance: 1 });
+    expect(findNearest('agentx', ['agent1', 'agent2'])).toEqual({ name: 'agent1', distance: 1 });
+    expect(findNearest('nosuch', ['start', 'agent'])).toBeUndefined();
+    expect(findNearest('x', [])).toBeUndefined();
   });
 
   it('has at least one letter in common with the query', () => {
-    expect(nearest('b', ['a'])).toBeUndefined();
-    expect(nearest('xy', ['ab'])).toBeUndefined();
-    expect(nearest('ax', ['ab'])).toEqual({ name: 'ab', distance: 1 });
+    expect(findNearest('b', ['a'])).toBeUndefined();
+    expect(findNearest('xy', ['ab'])).toBeUndefined();
+    expect(findNearest('ax', ['ab'])).toEqual({ name: 'ab', distance: 1 });
   });
 });
 
@@ -54,9 +54,9 @@ describe('a search for similar names', () => {
   it('finds the same name as a comparison with all names', () => {
     fc.assert(
       fc.property(fc.uniqueArray(letters, { maxLength: 30 }), letters, (names, query) => {
-        expect(nearest(query, names)).toEqual(nearestOfAll(query, names));
+        expect(findNearest(query, names)).toEqual(findNearestByFullComparison(query, names));
       }),
-      { numRuns: byScale(700, 20_000) },
+      { numRuns: pickByScale(700, 20_000) },
     );
   });
 
@@ -71,8 +71,8 @@ describe('a search for similar names', () => {
   });
 
   it('does not compare names of more than 100 characters', () => {
-    expect(nearest('x'.repeat(100), ['x'.repeat(99)])).toEqual({ name: 'x'.repeat(99), distance: 1 });
-    expect(nearest('x'.repeat(101), ['x'.repeat(100)])).toBeUndefined();
-    expect(nearest('x'.repeat(100), ['x'.repeat(101)])).toBeUndefined();
+    expect(findNearest('x'.repeat(100), ['x'.repeat(99)])).toEqual({ name: 'x'.repeat(99), distance: 1 });
+    expect(findNearest('x'.repeat(101), ['x'.repeat(100)])).toBeUndefined();
+    expect(findNearest('x'.repeat(100), ['x'.repeat(101)])).toBeUndefined();
   });
 });

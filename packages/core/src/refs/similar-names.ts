@@ -50,10 +50,10 @@ export class SimilarNames {
   #search(query: string): SimilarName | undefined {
     const sortedNames = (this.#sortedNames ??= sortNames(this.#names));
     const table = new DistanceTable(query);
-    let closest: Candidate | undefined;
+    let closestCandidate: Candidate | undefined;
     for (let index = 0; index < sortedNames.length;) {
       const { name, position } = sortedNames[index] as { name: string; position: number };
-      const limit = closest?.distance ?? MAX_DISTANCE;
+      const limit = closestCandidate?.distance ?? MAX_DISTANCE;
       this.#rowCount += table.fill(name, limit);
       if (this.#rowCount > MAX_ROWS) return undefined;
       if (table.isExceeded(limit)) {
@@ -61,9 +61,9 @@ export class SimilarNames {
         continue;
       }
       index++;
-      closest = closerOf(closest, { name, distance: table.distance(), position });
+      closestCandidate = closerOf(closestCandidate, { name, distance: table.distance(), position });
     }
-    return closest && { name: closest.name, distance: closest.distance };
+    return closestCandidate && { name: closestCandidate.name, distance: closestCandidate.distance };
   }
 }
 
@@ -72,11 +72,12 @@ interface Candidate extends SimilarName {
   position: number;
 }
 
-function closerOf(closest: Candidate | undefined, candidate: Candidate): Candidate | undefined {
-  if (candidate.distance > maxDistance(candidate.name)) return closest;
-  if (!closest || candidate.distance < closest.distance) return candidate;
-  const isEarlier = candidate.distance === closest.distance && candidate.position < closest.position;
-  return isEarlier ? candidate : closest;
+function closerOf(closestCandidate: Candidate | undefined, candidate: Candidate): Candidate | undefined {
+  if (candidate.distance > maxDistance(candidate.name)) return closestCandidate;
+  if (!closestCandidate || candidate.distance < closestCandidate.distance) return candidate;
+  const isEarlier =
+    candidate.distance === closestCandidate.distance && candidate.position < closestCandidate.position;
+  return isEarlier ? candidate : closestCandidate;
 }
 
 /**

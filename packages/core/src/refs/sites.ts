@@ -10,21 +10,21 @@ import type { Reference } from './template.ts';
 /**
  * A part of authored text that stands for a value.
  *
- * `blank`: begins with the name of a block but is not a reference; JavaScript code reads it as undefined.
+ * `malformed`: begins with the name of a block but is not a reference; JavaScript code reads it as undefined.
  */
 export type Site = { start: number; end: number; text: string } & (
   | { kind: 'reference'; ref: Reference }
-  | { kind: 'blank' }
+  | { kind: 'malformed' }
   | { kind: 'env'; name: string }
 );
 
 export type FieldKind = 'text' | 'function' | 'expression';
 
 /**
- * The context before a tag in code. `open`: an operand is expected · `operand`: an operand precedes · `operand-line`:
- * an operand precedes on an earlier line.
+ * The context before a tag in code. `no-operand`: an operand is expected · `operand`: an operand precedes ·
+ * `operand-line`: an operand precedes on an earlier line.
  */
-export type PrecedingToken = 'open' | 'operand' | 'operand-line';
+export type PrecedingToken = 'no-operand' | 'operand' | 'operand-line';
 
 /** Finds the sites in one string, and collects findings. Each tag is read once. */
 export class SiteFinder {
@@ -56,7 +56,7 @@ export class SiteFinder {
     if (code === OPEN_BRACE) return this.#siteOfPlaceholder(offset, limit, true);
     const tag = code === LESS_THAN ? tagAt(this.text, offset, limit) : undefined;
     if (tag === undefined) return undefined;
-    if (precedingToken === 'open') return this.#siteOfTag(tag, 'code');
+    if (precedingToken === 'no-operand') return this.#siteOfTag(tag, 'code');
     const isPlausible =
       tag.shape === 'plain' && tag.path !== undefined && hasOnlyWords(tag.text.slice(1, -1));
     if (!isPlausible || (precedingToken === 'operand' && readTag(tag, this.#context).kind !== 'reference'))
@@ -83,7 +83,7 @@ export class SiteFinder {
 
   #siteOfTag(tag: Tag, syntaxPosition: SyntaxPosition): Site | undefined {
     const meaning = readTag(tag, this.#context);
-    if (tag.shape !== 'plain' && !isSpacedVariable(tag, meaning)) return this.#blankSite(tag, meaning);
+    if (tag.shape !== 'plain' && !isVariableWithSpace(tag, meaning)) return this.#malformedSite(tag, meaning);
     if (meaning.kind !== 'reference') {
       this.#reportUnknown(tag, meaning, syntaxPosition);
       return undefined;
@@ -94,15 +94,15 @@ export class SiteFinder {
     return { kind: 'reference', start: tag.start, end: tag.end, text: tag.text, ref: meaning.ref };
   }
 
-  #blankSite(tag: Tag, meaning: TagMeaning): Site | undefined {
+  #malformedSite(tag: Tag, meaning: TagMeaning): Site | undefined {
     if (this.#kind !== 'function' || meaning.kind !== 'reference' || meaning.block === undefined)
       return undefined;
-    return { kind: 'blank', start: tag.start, end: tag.end, text: tag.text };
+    return { kind: 'malformed', start: tag.start, end: tag.end, text: tag.text };
   }
 
   #reportKnown(tag: Tag, block: NamedBlock, syntaxPosition: SyntaxPosition): void {
     if (tag.path === undefined && isHtmlElement(tag.head)) this.#report('html-name', tag, syntaxPosition);
-    if (neverRuns(this.#context.names, block)) this.#report('never-ran-candidate', tag, syntaxPosition);
+    if (neverRuns(this.#context.names, block)) this.#report('disabled-block', tag, syntaxPosition);
   }
 
   #reportUnknown(tag: Tag, meaning: TagMeaning, syntaxPosition: SyntaxPosition): void {
@@ -148,8 +148,8 @@ export class SiteFinder {
   }
 }
 
-function isSpacedVariable(tag: Tag, meaning: TagMeaning): boolean {
-  if (tag.shape !== 'spaced') return false;
+function isVariableWithSpace(tag: Tag, meaning: TagMeaning): boolean {
+  if (tag.shape !== 'with-space') return false;
   if (meaning.kind === 'unknown-variable') return hasOnlyWords(tag.text.slice(1, -1));
   return meaning.kind === 'reference' && meaning.ref.kind === 'variable';
 }

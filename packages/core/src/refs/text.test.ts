@@ -22,7 +22,7 @@ const names = buildNames(
   ],
   [{ id: 'v', name: 'My Var' }],
 );
-const context: TemplateContext = { names, reader: 's', fieldPosition: 'inside' };
+const context: TemplateContext = { names, reader: 's', fieldPosition: 'ordinary' };
 const compile = (text: string) => compileTemplate(text, context);
 const formatFindings = (findings: readonly ReferenceFinding[]) =>
   findings.map(({ kind, head }) => `${kind} ${head}`);
@@ -144,7 +144,7 @@ describe('the compilation of text', () => {
     expect(formatFindings(compile('<variable.My Vra> <p> <P.x> <off.result>').findings)).toEqual([
       'unknown-variable My Vra',
       'html-name p',
-      'never-ran-candidate off',
+      'disabled-block off',
     ]);
   });
 });

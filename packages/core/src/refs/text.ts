@@ -20,7 +20,7 @@ export function findSingleReference(
   context: TemplateContext,
 ): { reference?: Reference; findings: ReferenceFinding[] } {
   const finder = new SiteFinder(text, context, 'expression');
-  const site = finder.findInCode(0, 'open');
+  const site = finder.findInCode(0, 'no-operand');
   const isWhole = site === undefined || site.end === text.length;
   const findings = finder.findings.filter((finding) => finding.text === text);
   return isWhole && site?.kind === 'reference' ? { reference: site.ref, findings } : { findings };
@@ -33,7 +33,7 @@ export function compileText(text: string, finder: SiteFinder): TextPart[] {
   let offset = nextSiteCandidate(text, 0);
   while (offset < text.length) {
     const site = finder.findInText(offset, text.length);
-    if (site === undefined || site.kind === 'blank') {
+    if (site === undefined || site.kind === 'malformed') {
       offset = nextSiteCandidate(text, offset + 1);
       continue;
     }

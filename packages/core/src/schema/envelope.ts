@@ -7,7 +7,7 @@ export interface Envelope {
   /** The object `workflow` of an export; empty if there is none. */
   workflow: JsonObject;
   /** Keys from the input's root to the state. */
-  prefix: string[];
+  statePath: string[];
 }
 
 /**
@@ -16,18 +16,19 @@ export interface Envelope {
  */
 export function openEnvelope(input: Json): Envelope | undefined {
   let content = input;
-  const prefix: string[] = [];
+  const statePath: string[] = [];
   const data = isJsonObject(content) && !isGraph(content) ? getOwn(content, 'data') : undefined;
   if (isJsonObject(data) && (isGraph(data) || isJsonObject(getOwn(data, 'state')))) {
     content = data;
-    prefix.push('data');
+    statePath.push('data');
   }
   if (!isJsonObject(content)) return undefined;
   const exportedWorkflow = getOwn(content, 'workflow');
   const state = getOwn(content, 'state');
   const workflow = isJsonObject(exportedWorkflow) ? exportedWorkflow : {};
-  if (isJsonObject(state) && !isGraph(content)) return { state, workflow, prefix: [...prefix, 'state'] };
-  return isGraph(content) ? { state: content, workflow, prefix } : undefined;
+  if (isJsonObject(state) && !isGraph(content))
+    return { state, workflow, statePath: [...statePath, 'state'] };
+  return isGraph(content) ? { state: content, workflow, statePath } : undefined;
 }
 
 function isGraph(value: JsonObject): boolean {
@@ -44,8 +45,8 @@ export function identify(
   envelope: Envelope,
   fileName: string | undefined,
 ): { id: string; name: string; description?: string } {
-  const base = baseName(fileName ?? '');
-  const uuid = UUID.exec(base)?.[0];
+  const fileBaseName = baseName(fileName ?? '');
+  const uuid = UUID.exec(fileBaseName)?.[0];
   const metadata = getOwn(envelope.state, 'metadata');
   const sources = [envelope.workflow, isJsonObject(metadata) ? metadata : {}];
   const firstText = (key: string): string | undefined =>
@@ -53,8 +54,8 @@ export function identify(
       .map((source) => getOwn(source, key))
       .find((value) => typeof value === 'string' && value.trim() !== '') as string | undefined;
   const ownId = getOwn(envelope.workflow, 'id');
-  const id = typeof ownId === 'string' && ownId !== '' ? ownId : (uuid ?? (base || 'workflow'));
-  const name = firstText('name') ?? (base.replace(UUID, '').replace(/^[-_. ]+|[-_. ]+$/g, '') || id);
+  const id = typeof ownId === 'string' && ownId !== '' ? ownId : (uuid ?? (fileBaseName || 'workflow'));
+  const name = firstText('name') ?? (fileBaseName.replace(UUID, '').replace(/^[-_. ]+|[-_. ]+$/g, '') || id);
   const description = firstText('description');
   return { id, name, ...(description !== undefined && { description }) };
 }

@@ -127,7 +127,7 @@ describe('variables', () => {
 });
 
 describe('untrusted input', () => {
-  const nest = (levels: number): unknown => {
+  const nestedValue = (levels: number): unknown => {
     let value: unknown = 1;
     for (let level = 0; level < levels; level++) value = [value];
     return value;
@@ -179,7 +179,7 @@ describe('untrusted input', () => {
   it('that is nested too deeply, or cyclic, is cut off and refused', () => {
     const circle: unknown[] = [];
     circle.push(circle);
-    for (const value of [nest(5000), circle]) {
+    for (const value of [nestedValue(5000), circle]) {
       expect(codesOf(withBlock({ type: 'function', name: 'B', subBlocks: { x: { value } } }))).toEqual([
         'INPUT_TOO_DEEP',
       ]);

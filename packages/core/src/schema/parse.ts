@@ -36,7 +36,7 @@ export function parseWorkflowText(text: string, options: ParseOptions = {}): Par
   } catch (error) {
     const message = `The text is not JSON: ${(error as SyntaxError).message}.`;
     return failedResult(
-      diagnostic('JSON_INVALID', { path: [], message, hint: 'Correct the text at this place.' }),
+      diagnostic('JSON_INVALID', { path: [], message, hint: 'Correct the text at this position.' }),
     );
   }
   return parseWorkflow(input, options);
@@ -45,8 +45,8 @@ export function parseWorkflowText(text: string, options: ParseOptions = {}): Par
 /** Parses a workflow from a JSON value in any accepted form. Never throws on JSON, however hostile. */
 export function parseWorkflow(input: unknown, options: ParseOptions = {}): ParseResult {
   const sink = new DiagnosticList();
-  const prefix = openEnvelope(input as Json)?.prefix ?? [];
-  const value = validateInput(input, { push: (item) => sink.push(relativeToState(item, prefix)) });
+  const statePath = openEnvelope(input as Json)?.statePath ?? [];
+  const value = validateInput(input, { push: (item) => sink.push(relativeToState(item, statePath)) });
   const envelope = value === undefined ? undefined : openEnvelope(value);
   if (!envelope) {
     sink.push(
@@ -78,9 +78,9 @@ function failedResult(error: Diagnostic): ParseResult {
 }
 
 /** Returns the diagnostic with its path from the root of the state instead of the root of the input. */
-function relativeToState(item: Diagnostic, prefix: readonly string[]): Diagnostic {
-  const isInside = prefix.every((key, depth) => item.path[depth] === key);
-  return isInside ? { ...item, path: item.path.slice(prefix.length) } : item;
+function relativeToState(item: Diagnostic, statePath: readonly string[]): Diagnostic {
+  const isInside = statePath.every((key, depth) => item.path[depth] === key);
+  return isInside ? { ...item, path: item.path.slice(statePath.length) } : item;
 }
 
 function readBlocks(blocks: Json | undefined, sink: DiagnosticSink): Block[] {
@@ -106,10 +106,10 @@ function readEdges(edges: Json | undefined, sink: DiagnosticSink): Edge[] {
     return [];
   }
   return edges.flatMap((value, index): Edge[] => {
-    const raw = parseShape(edgeShape, value, ['edges', index], sink);
-    if (!raw) return [];
-    const port = raw.sourceHandle ?? '';
-    return [{ source: raw.source, target: raw.target, ...(port !== '' && { port }) }];
+    const storedEdge = parseShape(edgeShape, value, ['edges', index], sink);
+    if (!storedEdge) return [];
+    const port = storedEdge.sourceHandle ?? '';
+    return [{ source: storedEdge.source, target: storedEdge.target, ...(port !== '' && { port }) }];
   });
 }
 

@@ -4,7 +4,7 @@ import type { Diagnostic, DiagnosticSink } from '../plan/diagnostics.ts';
 import { isJsonObject, getOwn } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { PARSE_LIMITS } from './validate.ts';
-import { KnownKeys } from './unknown-keys.ts';
+import { KnownKeys } from './known-keys.ts';
 import { blockShape, parseShape } from './shapes.ts';
 import { CONTAINER_KEYS } from './workflow.ts';
 import type { Block } from './workflow.ts';
@@ -22,22 +22,23 @@ const DATA_KEYS = new KnownKeys([...CONTAINER_KEYS, 'parentId'], ['extent', 'hei
 
 /** Returns the block with the key `key`, without data that only an editor needs; undefined if it cannot be read. */
 export function readBlock(key: string, value: Json, sink: DiagnosticSink): Block | undefined {
-  const raw = readShape(key, value, sink);
-  if (!raw) return undefined;
-  const data = (raw.data ?? {}) as JsonObject;
+  const storedBlock = readShape(key, value, sink);
+  if (!storedBlock) return undefined;
+  const data = (storedBlock.data ?? {}) as JsonObject;
   BLOCK_KEYS.check(value as JsonObject, { path: ['blocks', key], blockId: key }, sink);
-  if (isContainerType(raw.type)) DATA_KEYS.check(data, { path: ['blocks', key, 'data'], blockId: key }, sink);
-  const { retry, timeoutMs } = raw as { retry?: Json; timeoutMs?: Json };
+  if (isContainerType(storedBlock.type))
+    DATA_KEYS.check(data, { path: ['blocks', key, 'data'], blockId: key }, sink);
+  const { retry, timeoutMs } = storedBlock as { retry?: Json; timeoutMs?: Json };
   return {
     id: key,
-    type: raw.type,
-    name: readName(key, raw.name, sink),
-    enabled: raw.enabled ?? true,
-    trigger: raw.triggerMode ?? false,
+    type: storedBlock.type,
+    name: readName(key, storedBlock.name, sink),
+    enabled: storedBlock.enabled ?? true,
+    trigger: storedBlock.triggerMode ?? false,
     ...readParent(data),
-    fields: readFields(key, (raw.subBlocks ?? {}) as JsonObject, sink),
-    containerSettings: isContainerType(raw.type) ? pickContainerSettings(data) : {},
-    outputs: isJsonObject(raw.outputs) ? (raw.outputs as JsonObject) : {},
+    fields: readFields(key, (storedBlock.subBlocks ?? {}) as JsonObject, sink),
+    containerSettings: isContainerType(storedBlock.type) ? pickContainerSettings(data) : {},
+    outputs: isJsonObject(storedBlock.outputs) ? (storedBlock.outputs as JsonObject) : {},
     ...(retry != null && { retry }),
     ...(timeoutMs != null && { timeoutMs }),
   };
@@ -48,9 +49,9 @@ function readShape(key: string, value: Json, sink: DiagnosticSink): z.infer<type
     sink.push(idTooLongDiagnostic(key));
     return undefined;
   }
-  const raw = parseShape(blockShape, value, ['blocks', key], sink);
-  if (raw?.id == null || raw.id === key) return raw;
-  sink.push(idMismatchDiagnostic(key, raw.id));
+  const storedBlock = parseShape(blockShape, value, ['blocks', key], sink);
+  if (storedBlock?.id == null || storedBlock.id === key) return storedBlock;
+  sink.push(idMismatchDiagnostic(key, storedBlock.id));
   return undefined;
 }
 

@@ -1,15 +1,17 @@
 import type { Json } from '../json.ts';
 import { validateInput } from './validate.ts';
 
-/** Returns the value of JSON text, validated like any input, or a `fault` with the reason why it has none. */
-export function readJsonText(text: string): { value?: Json; fault?: string } {
+/** Returns the value of JSON text, validated like any input, or a `problem` with the reason why it has none. */
+export function readJsonText(text: string): { value?: Json; problem?: string } {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    return { fault: `${(error as SyntaxError).message}.` };
+    return { problem: `${(error as SyntaxError).message}.` };
   }
-  let fault: string | undefined;
-  const value = validateInput(parsed, { push: ({ message }) => (fault ??= message) });
-  return fault === undefined && value !== undefined ? { value } : { fault: fault ?? 'It has no value.' };
+  let problem: string | undefined;
+  const value = validateInput(parsed, { push: ({ message }) => (problem ??= message) });
+  return problem === undefined && value !== undefined
+    ? { value }
+    : { problem: problem ?? 'It has no value.' };
 }

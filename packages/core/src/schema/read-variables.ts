@@ -8,7 +8,8 @@ import type { Variable } from './workflow.ts';
 
 /** Reads the workflow's variables from any stored form: a record by id, an array, or either as JSON text. */
 export function readVariables(storedVariables: Json | undefined, sink: DiagnosticSink): Variable[] {
-  const value = typeof storedVariables === 'string' ? readText(storedVariables, sink) : storedVariables;
+  const value =
+    typeof storedVariables === 'string' ? readVariablesText(storedVariables, sink) : storedVariables;
   if (value == null) return [];
   if (typeof value !== 'object') {
     sink.push(
@@ -33,7 +34,7 @@ export function readVariables(storedVariables: Json | undefined, sink: Diagnosti
   return variables;
 }
 
-function readText(text: string, sink: DiagnosticSink): Json {
+function readVariablesText(text: string, sink: DiagnosticSink): Json {
   if (text.trim() === '') return null;
   const { value } = readJsonText(text);
   if (value !== undefined && (typeof value === 'object' || value === null)) return value;
@@ -49,20 +50,25 @@ function readText(text: string, sink: DiagnosticSink): Json {
 
 function readVariable(key: string | number, entry: Json, sink: DiagnosticSink): Variable | undefined {
   const path = ['variables', key];
-  const raw = parseShape(variableShape, entry, path, sink);
-  if (!raw) return undefined;
-  const type = VARIABLE_TYPES.find((variableType) => variableType === (raw.type ?? 'string'));
+  const storedVariable = parseShape(variableShape, entry, path, sink);
+  if (!storedVariable) return undefined;
+  const type = VARIABLE_TYPES.find((variableType) => variableType === (storedVariable.type ?? 'string'));
   if (type === undefined) {
     sink.push(
       diagnostic('VARIABLE_TYPE_UNKNOWN', {
         path: [...path, 'type'],
-        message: `The variable "${raw.name}" has the unknown type "${raw.type}" and is read as a string.`,
+        message: `The variable "${storedVariable.name}" has the unknown type "${storedVariable.type}" and is read as a string.`,
         hint: `Use one of ${VARIABLE_TYPES.join(', ')}.`,
       }),
     );
   }
-  const id = raw.id ?? (typeof key === 'string' ? key : raw.name);
-  return { id, name: raw.name, type: type ?? 'string', value: (raw.value ?? null) as Json };
+  const id = storedVariable.id ?? (typeof key === 'string' ? key : storedVariable.name);
+  return {
+    id,
+    name: storedVariable.name,
+    type: type ?? 'string',
+    value: (storedVariable.value ?? null) as Json,
+  };
 }
 
 function reportDuplicate(key: string, id: string, sink: DiagnosticSink): void {

@@ -54,16 +54,18 @@ export function parseShape<T>(
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
     const issuePath = [...path, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))];
-    const position = issuePath.map(String).join('.');
+    const dottedPath = issuePath.map(String).join('.');
     const problem =
       value === undefined
         ? 'is missing'
-        : issue.message.replace(/^Invalid input: /, '').replace(/^\w/, (first) => first.toLowerCase());
+        : issue.message
+            .replace(/^Invalid input: /, '')
+            .replace(/^\w/, (firstLetter) => firstLetter.toLowerCase());
     sink.push(
       diagnostic('INPUT_SHAPE', {
         ...(path[0] === 'blocks' && typeof path[1] === 'string' && { blockId: path[1] }),
         path: issuePath,
-        message: `${position}: ${problem}.`,
+        message: `${dottedPath}: ${problem}.`,
         hint: 'Correct this part of the file, or export the workflow again.',
       }),
     );

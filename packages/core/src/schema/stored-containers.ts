@@ -26,16 +26,18 @@ function readMap(
   if (!isJsonObject(map)) return [];
   return Object.entries(map).flatMap(([id, entry]): StoredContainer[] => {
     if (entry === null) return [];
-    const raw = parseShape(containerShape, entry, [key, id], sink);
-    return raw ? [{ id, kind, nodes: raw.nodes ?? [], settings: toSettings(kind, raw as JsonObject) }] : [];
+    const storedEntry = parseShape(containerShape, entry, [key, id], sink);
+    return storedEntry
+      ? [{ id, kind, nodes: storedEntry.nodes ?? [], settings: toSettings(kind, storedEntry as JsonObject) }]
+      : [];
   });
 }
 
-function toSettings(kind: 'loop' | 'parallel', raw: JsonObject): JsonObject {
-  const data: { [key: string]: Json } = { ...raw };
-  for (const [from, to] of Object.entries(RENAMED_KEYS[kind])) {
-    const value = getOwn(raw, from);
-    if (value != null) data[to] = value;
+function toSettings(kind: 'loop' | 'parallel', storedEntry: JsonObject): JsonObject {
+  const data: { [key: string]: Json } = { ...storedEntry };
+  for (const [storedKey, key] of Object.entries(RENAMED_KEYS[kind])) {
+    const value = getOwn(storedEntry, storedKey);
+    if (value != null) data[key] = value;
   }
   return pickContainerSettings(data);
 }

@@ -169,11 +169,11 @@ export class Attempt implements BlockContextOptions {
   }
 
   get fieldOverrides(): JsonObject | undefined {
-    return this.lookup.fields();
+    return this.lookup.fieldOverrides();
   }
 
   get liveSources(): readonly string[] {
-    const source = this.lookup.lastSource();
+    const source = this.lookup.lastSourceId();
     return source === undefined ? [] : [source];
   }
 

@@ -42,7 +42,7 @@ import { pruneHourly } from './prune-hourly.ts';
 import { skillsOf } from './skills.ts';
 import { tenantFilesOf } from './tenant-files.ts';
 import { tenantKnowledgeOf } from './tenant-knowledge.ts';
-import { runSpending } from './spending.ts';
+import { createSpendingFactory } from './spending.ts';
 import { wrapStoreErrors, InfrastructureError } from '../records/infrastructure-error.ts';
 import type { RuntimeDependencies } from './runtime-dependencies.ts';
 
@@ -65,7 +65,7 @@ interface ServedRun {
 export function createBlockServices(
   dependencies: RuntimeDependencies,
   run: ServedRun,
-): Pick<CommandExecutorDependencies, 'executorOf' | 'services' | 'files'> {
+): Pick<CommandExecutorDependencies, 'executorOf' | 'services' | 'createFileReader'> {
   const { header, environment } = run;
   const { plan } = run.replica;
   const mocks = header.mocks === null ? NO_MOCKS : parseMocks(header.mocks);
@@ -81,7 +81,7 @@ export function createBlockServices(
     codeLimits: dependencies.codeLimits,
   };
   const tenant = createTenantLookup(dependencies, plan);
-  const spending = runSpending(dependencies, { header, tenant });
+  const spending = createSpendingFactory(dependencies, { header, tenant });
   const storeFile = fileStorage(dependencies, tenant);
   const warmUps = pythonWarmUps(plan, mocks);
   if (warmUps.length > 0) void dependencies.codeService.warm(warmUps, tenant);
@@ -99,7 +99,7 @@ export function createBlockServices(
         ? triggerExecutor(block, run, dependencies)
         : registeredExecutor(block, dependencies);
     },
-    files: () => fileReader(dependencies, header, { tenant, tooLargeError: fileTooLargeError }),
+    createFileReader: () => fileReader(dependencies, header, { tenant, tooLargeError: fileTooLargeError }),
     services: (place, resolver, task) =>
       servicesOf({ dependencies, run, place, resolver, task, runInfo, tenant, spending, storeFile }),
   };
@@ -185,7 +185,7 @@ interface ServiceContext {
   task: BlockTask;
   runInfo: RunInfo;
   tenant: () => Promise<string | undefined>;
-  spending: ReturnType<typeof runSpending>;
+  spending: ReturnType<typeof createSpendingFactory>;
   storeFile: FileStorage;
 }
 
@@ -307,7 +307,7 @@ function sharedRateLimiter(dependencies: RuntimeDependencies): RateLimiter {
       return wrapStoreErrors(async () => store.take(key, demand));
     },
     correctTokens: (key, tokensMs) => wrapStoreErrors(async () => store.correctTokens(key, tokensMs)),
-    blockKey: (key, untilMs) => wrapStoreErrors(async () => store.blockKey(key, untilMs)),
+    pauseKey: (key, untilMs) => wrapStoreErrors(async () => store.pauseKey(key, untilMs)),
   };
 }
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { newRun } from '../../../../test/support/run-data.ts';
+import { createRunHeader } from '../../../../test/support/run-data.ts';
 import { childRunId, findChildRun, isChildRunId } from './child-runs.ts';
 
-const RUN = '4b0a4f5e-0000-4000-8000-000000000000';
-const PARENT = newRun(RUN, { childKey: 'secret' });
+const RUN_ID = '4b0a4f5e-0000-4000-8000-000000000000';
+const PARENT = createRunHeader(RUN_ID, { childKey: 'secret' });
 const CHILD = { place: { block: 'W', scope: [1, 2] }, attempt: 1 };
 
 it('a child run id is a UUID of version 8 and is the same for the same attempt of the same block', () => {
@@ -28,31 +28,31 @@ it('a different run, key, block, iteration, attempt or call results in a differe
 });
 
 it('the child run ids of a run without a key stay the same', () => {
-  expect(childRunId(newRun(RUN), CHILD)).toBe('de444be6-561a-84af-86be-93e11bafbb47');
+  expect(childRunId(createRunHeader(RUN_ID), CHILD)).toBe('de444be6-561a-84af-86be-93e11bafbb47');
 });
 
 it('child run ids are distinguished from ids that callers choose', () => {
   expect(isChildRunId(childRunId(PARENT, CHILD))).toBe(true);
   expect(isChildRunId(childRunId(PARENT, CHILD).toUpperCase())).toBe(true);
-  expect(isChildRunId(RUN)).toBe(false);
+  expect(isChildRunId(RUN_ID)).toBe(false);
   expect(isChildRunId('order-4711')).toBe(false);
 });
 
 it.each([
   ['no parent', undefined],
   ['another run', { runId: 'other', block: 'W', scope: [1, 2], depth: 1 }],
-  ['another block', { runId: RUN, block: 'V', scope: [1, 2], depth: 1 }],
-  ['another iteration', { runId: RUN, block: 'W', scope: [1, 3], depth: 1 }],
-  ['a call of the block', { runId: RUN, block: 'W', scope: [1, 2], depth: 1, call: 'tool 1.1' }],
+  ['another block', { runId: RUN_ID, block: 'V', scope: [1, 2], depth: 1 }],
+  ['another iteration', { runId: RUN_ID, block: 'W', scope: [1, 3], depth: 1 }],
+  ['a call of the block', { runId: RUN_ID, block: 'W', scope: [1, 2], depth: 1, call: 'tool 1.1' }],
 ])('a run whose header names %s is not the child, even if its id matches', async (_, parent) => {
-  const header = newRun(childRunId(PARENT, CHILD), { parent });
+  const header = createRunHeader(childRunId(PARENT, CHILD), { parent });
   const runs = { header: () => header };
   await expect(findChildRun(runs, PARENT, CHILD)).rejects.toMatchObject({ code: 'CHILD_FAILED' });
 });
 
 it('a run is the child if its header names parent, block and scope', async () => {
-  const parent = { runId: RUN, block: 'W', scope: [1, 2], depth: 1 };
-  const header = newRun(childRunId(PARENT, CHILD), { parent });
+  const parent = { runId: RUN_ID, block: 'W', scope: [1, 2], depth: 1 };
+  const header = createRunHeader(childRunId(PARENT, CHILD), { parent });
   const runs = { header: (runId: string) => (runId === header.runId ? header : undefined) };
   expect(await findChildRun(runs, PARENT, CHILD)).toBe(header);
   expect(await findChildRun(runs, PARENT, { ...CHILD, attempt: 2 })).toBeUndefined();

@@ -32,8 +32,8 @@ export interface CommandExecutorDependencies extends AttemptDependencies {
    * block.
    */
   executorOf(block: BlockConfig, countExecutions: () => number): EngineExecutor;
-  /** Returns a reader of files for one block. */
-  files: (this: void) => FileReader;
+  /** Returns a file reader for one block. */
+  createFileReader: (this: void) => FileReader;
   /** Returns the token of the pause point that an attempt opens. */
   createToken: (this: void, attempt: AttemptPlace) => string;
   /** Limits the number of effects that run at the same time. */

@@ -4,7 +4,7 @@ import { conversationOf } from './conversation.ts';
 
 const newStore = () => new MemoryConversations();
 
-function conversation(
+function createConversation(
   store: MemoryConversations,
   { runId = 'r', scope = [0], tenant = 'a' }: { runId?: string; scope?: number[]; tenant?: string } = {},
 ) {
@@ -18,23 +18,27 @@ function conversation(
 describe('a conversation', () => {
   it('contains one exchange per execution of a block, even if the exchange is added repeatedly', async () => {
     const store = newStore();
-    await conversation(store).add('first');
-    await conversation(store).add('again');
-    await conversation(store, { scope: [1] }).add('next iteration');
-    await conversation(store, { runId: 's' }).add('next run');
-    expect(await conversation(store).newestExchanges(1000)).toEqual(['first', 'next iteration', 'next run']);
+    await createConversation(store).add('first');
+    await createConversation(store).add('again');
+    await createConversation(store, { scope: [1] }).add('next iteration');
+    await createConversation(store, { runId: 's' }).add('next run');
+    expect(await createConversation(store).newestExchanges(1000)).toEqual([
+      'first',
+      'next iteration',
+      'next run',
+    ]);
   });
 
   it('belongs to the tenant', async () => {
     const store = newStore();
-    await conversation(store).add('mine');
-    expect(await conversation(store, { tenant: 'b' }).newestExchanges(1000)).toEqual([]);
+    await createConversation(store).add('mine');
+    expect(await createConversation(store, { tenant: 'b' }).newestExchanges(1000)).toEqual([]);
   });
 
   it('is stored without secrets', async () => {
     const store = newStore();
-    await conversation(store).add({ text: 'hunter2' });
-    expect(await conversation(store).newestExchanges(1000)).toEqual([{ text: '***' }]);
+    await createConversation(store).add({ text: 'hunter2' });
+    expect(await createConversation(store).newestExchanges(1000)).toEqual([{ text: '***' }]);
   });
 
   it.each(['', 'x'.repeat(256), 'a\u0000b', '\uD800'])('rejects the id %j', (id) => {

@@ -31,7 +31,7 @@ export function envNames(plan: Plan): readonly string[] {
   let names = envNamesByPlan.get(plan);
   if (!names) {
     const allNames = Object.values(plan.blocks).flatMap((block) =>
-      templatesOf(block).flatMap((part) => envNamesIn(part)),
+      templatesOf(block).flatMap((template) => envNamesIn(template)),
     );
     envNamesByPlan.set(plan, (names = [...new Set(allNames)].sort()));
   }
@@ -69,7 +69,7 @@ function findEnvironmentReads(plan: Plan): EnvironmentReads {
     if (
       mounted === 'all' ||
       mounted.size > 0 ||
-      templatesOf(block).some((part) => envNamesIn(part).length > 0)
+      templatesOf(block).some((template) => envNamesIn(template).length > 0)
     )
       blocks.add(block.id);
   }

@@ -4,7 +4,7 @@ import { resolveTemplate } from '@heddle/core/blocks';
 import type { Template } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
 import { compilePlan } from '../../../../test/support/compile-plan.ts';
-import { startedEntry } from '../../../../test/support/run-data.ts';
+import { createStartedEntry } from '../../../../test/support/run-data.ts';
 import { block } from '../../../../test/support/workflow.ts';
 import { MemoryValueStore } from '../store/memory.ts';
 import { ReferenceResolver } from './reference-resolver.ts';
@@ -19,11 +19,11 @@ function startedRun(): { replica: Replica; complete: (block: string, output: Sto
     ['Start -> A -> C', 'Start -> B -> C'],
   );
   const replica = new Replica('r', plan);
-  const feed = (body: EntryBody): void =>
+  const applyEntry = (body: EntryBody): void =>
     void replica.apply({ seq: replica.seq + 1, atMs: 0, ...body } as Entry);
-  replica.apply({ ...startedEntry(), start: 'Start' } as Entry);
+  replica.apply({ ...createStartedEntry(), start: 'Start' } as Entry);
   const complete = (name: string, output: StoredValue): void =>
-    feed({ type: 'completed', try: 1, startedMs: 0, output, block: name, scope: [] });
+    applyEntry({ type: 'completed', try: 1, startedMs: 0, output, block: name, scope: [] });
   complete('Start', { v: {} });
   return { replica, complete };
 }
@@ -33,7 +33,7 @@ const textTemplate = (replica: Replica): Template => replica.plan.blocks['C']?.p
 
 const createSources = (values = new Values(new MemoryValueStore())) => ({
   values,
-  files: () => () => Promise.resolve(undefined),
+  createFileReader: () => () => Promise.resolve(undefined),
 });
 
 describe('ReferenceResolver', () => {
@@ -69,7 +69,7 @@ describe('ReferenceResolver', () => {
     complete('A', { v: { n: 2 } });
     const resolver = new ReferenceResolver(replica, place, { values: {} });
     await resolver.prepare(createSources());
-    expect(resolver.lastSource()).toBe('A');
+    expect(resolver.lastSourceId()).toBe('A');
   });
 
   it('does not resolve an inherited name as an environment value', () => {

@@ -27,7 +27,7 @@ const NO_VALUES: LoadedValues = new Map();
 /** The sources from which the resolver fetches values and files. */
 interface ResolverSources {
   values: Values;
-  files: (this: void) => FileReader;
+  createFileReader: (this: void) => FileReader;
 }
 
 /** All data that a block's configuration reads. */
@@ -75,7 +75,7 @@ export class ReferenceResolver implements Lookup {
    * Fetches the large values and file contents that the block's configuration refers to. Returns undefined if there are
    * none.
    */
-  prepare({ values, files }: ResolverSources): Promise<void> | undefined {
+  prepare({ values, createFileReader }: ResolverSources): Promise<void> | undefined {
     const config = this.#replica.plan.blocks[this.#place.block];
     if (!config) return undefined;
     let reads = readsByBlock.get(config);
@@ -87,7 +87,7 @@ export class ReferenceResolver implements Lookup {
       if (stored && !('v' in stored)) largeValues.push(stored);
     const fetching =
       largeValues.length === 0 ? undefined : values.fetch(largeValues, (this.#loaded = new Map()));
-    return reads.mayReadFiles ? this.#readFiles(reads.references, files(), fetching) : fetching;
+    return reads.mayReadFiles ? this.#readFiles(reads.references, createFileReader(), fetching) : fetching;
   }
 
   async #readFiles(
@@ -218,19 +218,19 @@ export class ReferenceResolver implements Lookup {
   }
 
   /** Returns the values that replace resolved fields of the block; undefined if there are none. */
-  fields(): JsonObject | undefined {
+  fieldOverrides(): JsonObject | undefined {
     const stored = this.#replica.ledger.fieldOverridesAt(this.#place);
     const values = stored && this.#read(stored);
     return isJsonObject(values) ? values : undefined;
   }
 
   /** Returns the id of the source block that ended last: the one from which the run reached this block. */
-  lastSource(): string | undefined {
+  lastSourceId(): string | undefined {
     return this.#lastSourceId;
   }
 }
 
-/** Returns every compiled part of a block's configuration that may contain references. */
+/** Returns every template of a block's configuration that may contain references. */
 export function templatesOf(config: BlockConfig): (Template | CodeTemplate | ExpressionTemplate)[] {
   const { code, conditions = [], container, params } = config;
   return [
@@ -249,7 +249,7 @@ function containerTemplates(container: BlockConfig['container']): (Template | Ex
 }
 
 function findReads(config: BlockConfig): Reads {
-  const references = templatesOf(config).flatMap((part) => referencesIn(part));
+  const references = templatesOf(config).flatMap((template) => referencesIn(template));
   const { container } = config;
   if (container && 'collection' in container && 'reference' in container.collection)
     references.push(container.collection.reference);

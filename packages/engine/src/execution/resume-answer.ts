@@ -4,7 +4,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { PausePoint } from '@heddle/core/run';
 import type { RuntimeDependencies } from './runtime-dependencies.ts';
 import { readHeader } from '../records/read-run.ts';
-import { pointClosed } from '../records/run-errors.ts';
+import { pausePointClosedError } from '../records/run-errors.ts';
 
 /**
  * Returns the output of the paused block for the submitted `input`. If the attempt continues after the pause, returns
@@ -60,7 +60,7 @@ export async function rejectResume(
     throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it can be resumed.`);
   }
   if (token !== undefined) {
-    if (await hasTokenEntry(dependencies, runId, token, 'paused')) throw pointClosed(runId);
+    if (await hasTokenEntry(dependencies, runId, token, 'paused')) throw pausePointClosedError(runId);
     throw new EngineError('RESUME_POINT_NOT_FOUND', `Run ${runId} has no pause point with that id.`);
   }
   if (openPoints.length === 0)

@@ -23,7 +23,7 @@ function createEnvironments({
   env?: { [name: string]: EnvironmentValue };
   tenantEnvironments?: TenantEnvironments;
 }) {
-  const reported: string[] = [];
+  const reportedMessages: string[] = [];
   const clock = new TestClock();
   const environments = new Environments({
     env,
@@ -31,21 +31,22 @@ function createEnvironments({
     tenant: () => (tenantEnvironments ? 'a' : undefined),
     values: new Values(new MemoryValueStore()),
     clock,
-    onError: (error) => void reported.push((error as Error).message),
+    onError: (error) => void reportedMessages.push((error as Error).message),
   });
-  return { environments, clock, reported };
+  return { environments, clock, reported: reportedMessages };
 }
 
 const SECRET_PLAN = planOf('return {{KEY}}');
-const blockOf = (plan: Plan): string => Object.values(plan.blocks).find(({ name }) => name === 'F')?.id ?? '';
+const blockIdOf = (plan: Plan): string =>
+  Object.values(plan.blocks).find(({ name }) => name === 'F')?.id ?? '';
 
 describe('the environment of a run', () => {
   it('is opened synchronously if there are no tenants', () => {
     const { environments } = createEnvironments({
       env: { KEY: 'a-secret-value', OPEN: { value: 'open-value', secret: false } },
     });
-    const opened = environments.open(SECRET_PLAN);
-    expect(opened).toMatchObject({ values: { KEY: 'a-secret-value' } });
+    const environment = environments.open(SECRET_PLAN);
+    expect(environment).toMatchObject({ values: { KEY: 'a-secret-value' } });
     expect(environments.open(planOf('return 1'))).toMatchObject({ values: {} });
   });
 
@@ -63,25 +64,25 @@ describe('the environment of a run', () => {
 
   it('of a tenant has the current values, and only those that the blocks can read', async () => {
     let key: EnvironmentValue = 'first-value';
-    const requested: (readonly string[])[] = [];
+    const requestedNames: (readonly string[])[] = [];
     const tenantEnvironments: TenantEnvironments = {
       names: () => ['KEY', 'OTHER'],
       values: (_tenant, names) => {
-        requested.push(names);
+        requestedNames.push(names);
         return { KEY: key, OTHER: 'never requested' };
       },
     };
     const { environments, clock } = createEnvironments({ tenantEnvironments });
-    const opened = await environments.open(SECRET_PLAN);
-    expect(opened.values).toEqual({ KEY: 'first-value' });
-    expect(opened.refresh(blockOf(SECRET_PLAN))).toBeUndefined();
+    const environment = await environments.open(SECRET_PLAN);
+    expect(environment.values).toEqual({ KEY: 'first-value' });
+    expect(environment.refresh(blockIdOf(SECRET_PLAN))).toBeUndefined();
     key = 'second-value';
     clock.advance(1000);
-    expect(opened.refresh('start')).toBeUndefined();
-    await opened.refresh(blockOf(SECRET_PLAN));
-    expect(opened.values).toEqual({ KEY: 'second-value' });
-    expect(opened.redactText('first-value second-value')).toBe('«redacted:KEY» «redacted:KEY»');
-    expect(requested).toEqual([['KEY'], ['KEY']]);
+    expect(environment.refresh('start')).toBeUndefined();
+    await environment.refresh(blockIdOf(SECRET_PLAN));
+    expect(environment.values).toEqual({ KEY: 'second-value' });
+    expect(environment.redactText('first-value second-value')).toBe('«redacted:KEY» «redacted:KEY»');
+    expect(requestedNames).toEqual([['KEY'], ['KEY']]);
     const all = await environments.open(planOf('return environmentVariables'));
     expect(Object.keys(all.values)).toEqual(['KEY', 'OTHER']);
   });
@@ -96,10 +97,10 @@ describe('the environment of a run', () => {
       },
     };
     const { environments, clock, reported } = createEnvironments({ tenantEnvironments });
-    const opened = await environments.open(SECRET_PLAN);
+    const environment = await environments.open(SECRET_PLAN);
     broken = true;
     clock.advance(1000);
-    await expect(opened.refresh(blockOf(SECRET_PLAN))).rejects.toMatchObject({
+    await expect(environment.refresh(blockIdOf(SECRET_PLAN))).rejects.toMatchObject({
       code: 'ENVIRONMENT_UNAVAILABLE',
       retryable: true,
       message: expect.not.stringContaining('db.internal') as string,

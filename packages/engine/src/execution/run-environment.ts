@@ -1,7 +1,7 @@
 import { BlockError, EngineError } from '@heddle/core';
 import type { Clock, Json, Plan } from '@heddle/core';
 import { MIN_SECRET_CHARS } from '../secrets/encodings.ts';
-import { dynamicRedactionStream } from '../secrets/redaction-stream.ts';
+import { createDynamicRedactionStream } from '../secrets/redaction-stream.ts';
 import type { RedactionStream } from '../secrets/redaction-stream.ts';
 import { createRedactor, NO_SECRETS } from '../secrets/redactor.ts';
 import type { Redactor } from '../secrets/redactor.ts';
@@ -54,7 +54,7 @@ export interface RunEnvironment extends Redactor {
   addSecret(name: string, value: string): void;
 }
 
-interface EnvironmentSources {
+interface EnvironmentDependencies {
   /** The environment of workflows without a tenant. */
   env: EnvironmentValues;
   tenantEnvironments: TenantEnvironments | undefined;
@@ -66,13 +66,13 @@ interface EnvironmentSources {
 
 /** Creates the environments of a process's runs. */
 export class Environments {
-  readonly #dependencies: EnvironmentSources;
+  readonly #dependencies: EnvironmentDependencies;
   readonly #valuesWithoutTenant = new WeakMap<Plan, RunValues>();
   /** The last redactor of a plan, with the secrets that it redacts. */
   readonly #redactors = new WeakMap<Plan, { secrets: string; redactor: Redactor }>();
   readonly #warnedSecrets = new Set<string>();
 
-  constructor(dependencies: EnvironmentSources) {
+  constructor(dependencies: EnvironmentDependencies) {
     this.#dependencies = dependencies;
     this.#warnAboutShortSecrets(dependencies.env);
   }
@@ -219,7 +219,7 @@ class ConstantEnvironment implements RunEnvironment {
 
   /** Returns a stream that also redacts secrets that are added while it is used. */
   createStream(): RedactionStream {
-    return dynamicRedactionStream(() => this.#redactor);
+    return createDynamicRedactionStream(() => this.#redactor);
   }
 
   refresh(_block: string): Promise<void> | undefined {

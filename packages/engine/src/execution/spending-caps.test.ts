@@ -22,8 +22,8 @@ describe('caps', () => {
 
   it('have windows of calendar hours, days and months in UTC', () => {
     const nowMs = Date.UTC(2024, 1, 29, 23, 59, 59, 999);
-    const ends = (per: 'hour' | 'day' | 'month') => new Date(windowAt(per, nowMs).endsMs).toISOString();
-    expect([ends('hour'), ends('day'), ends('month')]).toEqual(Array(3).fill('2024-03-01T00:00:00.000Z'));
+    const endOf = (per: 'hour' | 'day' | 'month') => new Date(windowAt(per, nowMs).endsMs).toISOString();
+    expect([endOf('hour'), endOf('day'), endOf('month')]).toEqual(Array(3).fill('2024-03-01T00:00:00.000Z'));
     expect(windowAt('month', nowMs).start).toBe('2024-02');
     expect(windowAt('hour', nowMs).start).not.toBe(windowAt('hour', nowMs + 1).start);
     const december = windowAt('month', Date.UTC(2024, 11, 1));

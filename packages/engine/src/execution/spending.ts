@@ -14,10 +14,10 @@ import type { Cap, SpendingCaps } from './spending-caps.ts';
 /** A reservation expires after this time unless it is renewed, because its process may have died. */
 const EXPIRY_MS = 60_000;
 const RENEW_INTERVAL_MS = 15_000;
-/** Retention time, after the last call, of the sum for a cap without a window. */
+/** Retention time, after the last call, of the total for a cap without a window. */
 const RETENTION_MS = 400 * 86_400_000;
 
-/** The parts of a run that `runSpending` uses. */
+/** The parts of a run that `createSpendingFactory` uses. */
 interface SpendingRun {
   header: Pick<RunHeader, 'runId' | 'parent'>;
   tenant: () => Promise<string | undefined>;
@@ -33,7 +33,7 @@ interface AppliedCap extends SpendingAccount {
 }
 
 /** Returns a function that creates the `Spending` service of a block of the run. */
-export function runSpending(
+export function createSpendingFactory(
   dependencies: SpendingDependencies,
   run: SpendingRun,
 ): (place: Place, blockName: string) => Spending {
@@ -44,7 +44,7 @@ export function runSpending(
       const caps = await appliedCaps(request, { dependencies, run, place, getRootId });
       if (caps.length === 0) return NO_RESERVATION;
       const { maxMicros, minMicros } = amountsOf(request, blockName);
-      const exceededCap = caps.find(({ scope, cap }) => scope === 'call' && maxMicros > cap);
+      const exceededCap = caps.find(({ scope, capMicros }) => scope === 'call' && maxMicros > capMicros);
       if (exceededCap) throw capReachedError(exceededCap, { blockName, maxMicros, usedMicros: 0 });
       const accounts = caps.filter(({ scope }) => scope !== 'call');
       return accounts.length === 0
@@ -58,7 +58,7 @@ export function runSpending(
 const NO_RESERVATION: SpendingReservation = { reportCost: () => undefined, settle: async () => undefined };
 
 async function appliedCaps(
-  { maxMicros, conversation }: SpendingRequest,
+  { maxBlockMicros, conversation }: SpendingRequest,
   {
     dependencies,
     run,
@@ -70,13 +70,13 @@ async function appliedCaps(
   const nowMs = clock.now();
   const retainUntilMs = nowMs + RETENTION_MS;
   const caps: AppliedCap[] = [];
-  if (maxMicros !== undefined) {
+  if (maxBlockMicros !== undefined) {
     const id = `block:${hashOf([idempotencyKeyOf(run.header.runId, place.block, place.scope)])}`;
-    caps.push({ scope: 'block', id, cap: maxMicros, retainUntilMs });
+    caps.push({ scope: 'block', id, capMicros: maxBlockMicros, retainUntilMs });
   }
-  if (maxCost.call) caps.push({ scope: 'call', id: 'call', cap: maxCost.call.micros, retainUntilMs });
+  if (maxCost.call) caps.push({ scope: 'call', id: 'call', capMicros: maxCost.call.micros, retainUntilMs });
   if (maxCost.run)
-    caps.push({ scope: 'run', id: `run:${await getRootId()}`, cap: maxCost.run.micros, retainUntilMs });
+    caps.push({ scope: 'run', id: `run:${await getRootId()}`, capMicros: maxCost.run.micros, retainUntilMs });
   if (!maxCost.conversation && !maxCost.tenant) return caps;
   const tenant = (await run.tenant()) ?? '';
   if (maxCost.conversation && conversation !== undefined)
@@ -97,13 +97,13 @@ function windowedCap(
   nowMs: number,
 ): AppliedCap {
   const id = `${scope}:${name}`;
-  if (per === undefined) return { scope, id, cap: micros, retainUntilMs: nowMs + RETENTION_MS };
+  if (per === undefined) return { scope, id, capMicros: micros, retainUntilMs: nowMs + RETENTION_MS };
   const { start, endsMs } = windowAt(per, nowMs);
   // Kept longer, because a call that began in the window may settle after its end.
   return {
     scope,
     id: `${id}:${start}`,
-    cap: micros,
+    capMicros: micros,
     retainUntilMs: endsMs + PRUNE_INTERVAL_MS,
     windowEndsMs: endsMs,
   };
@@ -213,7 +213,7 @@ async function findRootId(
 }
 
 function capReachedError(
-  { scope, cap, windowEndsMs }: AppliedCap,
+  { scope, capMicros, windowEndsMs }: AppliedCap,
   { blockName, maxMicros, usedMicros }: { blockName: string; maxMicros: number; usedMicros: number },
 ): BlockError {
   const endsAt = windowEndsMs === undefined ? undefined : new Date(windowEndsMs).toISOString();
@@ -221,12 +221,12 @@ function capReachedError(
   const windowText = endsAt === undefined ? '' : ` The window ends at ${endsAt}.`;
   return new BlockError(
     'SPENDING_CAP_REACHED',
-    `The next call of the block "${blockName}" can cost up to ${formatDollars(maxMicros)}, which would exceed the cap of ${formatDollars(cap)} ${describeCapScope(scope)}.${usedText}${windowText} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
+    `The next call of the block "${blockName}" can cost up to ${formatDollars(maxMicros)}, which would exceed the cap of ${formatDollars(capMicros)} ${describeCapScope(scope)}.${usedText}${windowText} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
     {
       retryable: false,
       details: {
         cap: scope,
-        capMicros: cap,
+        capMicros,
         usedMicros,
         callMicros: maxMicros,
         windowEndsAt: endsAt ?? null,

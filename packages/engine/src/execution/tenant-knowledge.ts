@@ -145,19 +145,19 @@ export interface TenantKnowledge {
     search: KnowledgeSearch,
   ): MaybePromise<KnowledgeResult[] | undefined>;
   /** Returns documents ordered by name, and the number of matches. */
-  documents(
+  listDocuments(
     this: void,
     tenant: string | undefined,
     knowledgeBaseId: string,
     query: KnowledgeDocumentQuery,
   ): MaybePromise<{ documents: KnowledgeDocument[]; total: number } | undefined>;
-  document(
+  getDocument(
     this: void,
     tenant: string | undefined,
     ids: DocumentIds,
   ): MaybePromise<KnowledgeDocument | undefined>;
   /**
-   * Stores a document, which can be searched once it has been processed. `replaced`: ids of the documents that it
+   * Stores a document, which can be searched once it has been processed. `replacedIds`: ids of the documents that it
    * replaced.
    */
   createDocument(
@@ -166,7 +166,7 @@ export interface TenantKnowledge {
     knowledgeBaseId: string,
     document: NewKnowledgeDocument,
     key: string,
-  ): MaybePromise<{ document: KnowledgeDocument; replaced: string[] } | undefined>;
+  ): MaybePromise<{ document: KnowledgeDocument; replacedIds: string[] } | undefined>;
   /** Deletes a document with its chunks. A repeated call also returns true. */
   deleteDocument(
     this: void,
@@ -175,7 +175,7 @@ export interface TenantKnowledge {
     key: string,
   ): MaybePromise<true | undefined>;
   /** Returns chunks in the order of the document, and the number of matches. */
-  chunks(
+  listChunks(
     this: void,
     tenant: string | undefined,
     ids: DocumentIds,
@@ -204,25 +204,25 @@ export interface TenantKnowledge {
     key: string,
   ): MaybePromise<true | undefined>;
   /** Returns the tags that documents can have. */
-  tags(
+  listTags(
     this: void,
     tenant: string | undefined,
     knowledgeBaseId: string,
   ): MaybePromise<JsonObject[] | undefined>;
   /** Returns the connectors that fill the knowledge base from other systems, without credentials. */
-  connectors(
+  listConnectors(
     this: void,
     tenant: string | undefined,
     knowledgeBaseId: string,
   ): MaybePromise<JsonObject[] | undefined>;
   /** Returns a connector with its latest syncs. */
-  connector(
+  getConnector(
     this: void,
     tenant: string | undefined,
     ids: { knowledgeBaseId: string; connectorId: string },
   ): MaybePromise<{ connector: JsonObject; syncLogs: JsonObject[] } | undefined>;
   /** Starts a sync of a connector unless one is in progress. */
-  sync(
+  startSync(
     this: void,
     tenant: string | undefined,
     ids: { knowledgeBaseId: string; connectorId: string },
@@ -245,21 +245,23 @@ export function tenantKnowledgeOf(
   });
   return {
     search: (search) => access((knowledgePort, tenant) => knowledgePort.search(tenant, search)),
-    documents: (id, query) => access((knowledgePort, tenant) => knowledgePort.documents(tenant, id, query)),
-    document: (ids) => access((knowledgePort, tenant) => knowledgePort.document(tenant, ids)),
+    listDocuments: (id, query) =>
+      access((knowledgePort, tenant) => knowledgePort.listDocuments(tenant, id, query)),
+    getDocument: (ids) => access((knowledgePort, tenant) => knowledgePort.getDocument(tenant, ids)),
     createDocument: (id, document, key) =>
       access((knowledgePort, tenant) => knowledgePort.createDocument(tenant, id, document, key)),
     deleteDocument: (ids, key) =>
       access((knowledgePort, tenant) => knowledgePort.deleteDocument(tenant, ids, key)),
-    chunks: (ids, query) => access((knowledgePort, tenant) => knowledgePort.chunks(tenant, ids, query)),
+    listChunks: (ids, query) =>
+      access((knowledgePort, tenant) => knowledgePort.listChunks(tenant, ids, query)),
     addChunk: (ids, content, key) =>
       access((knowledgePort, tenant) => knowledgePort.addChunk(tenant, ids, content, key)),
     updateChunk: (ids, change, key) =>
       access((knowledgePort, tenant) => knowledgePort.updateChunk(tenant, ids, change, key)),
     deleteChunk: (ids, key) => access((knowledgePort, tenant) => knowledgePort.deleteChunk(tenant, ids, key)),
-    tags: (id) => access((knowledgePort, tenant) => knowledgePort.tags(tenant, id)),
-    connectors: (id) => access((knowledgePort, tenant) => knowledgePort.connectors(tenant, id)),
-    connector: (ids) => access((knowledgePort, tenant) => knowledgePort.connector(tenant, ids)),
-    sync: (ids, key) => access((knowledgePort, tenant) => knowledgePort.sync(tenant, ids, key)),
+    listTags: (id) => access((knowledgePort, tenant) => knowledgePort.listTags(tenant, id)),
+    listConnectors: (id) => access((knowledgePort, tenant) => knowledgePort.listConnectors(tenant, id)),
+    getConnector: (ids) => access((knowledgePort, tenant) => knowledgePort.getConnector(tenant, ids)),
+    startSync: (ids, key) => access((knowledgePort, tenant) => knowledgePort.startSync(tenant, ids, key)),
   };
 }

@@ -68,9 +68,9 @@ describe('a child workflow', () => {
       topic,
       bare: topic,
     });
-    const olderBlock = { ...fixture, type: 'workflow' };
-    expect(await inputOf({ input: '{"topic": "<a.t>"}' }, olderBlock)).toEqual({ topic });
-    expect(await inputOf({ input: '<a.open><a.close>' }, olderBlock)).toBe('{}');
+    const olderBlockFixture = { ...fixture, type: 'workflow' };
+    expect(await inputOf({ input: '{"topic": "<a.t>"}' }, olderBlockFixture)).toEqual({ topic });
+    expect(await inputOf({ input: '<a.open><a.close>' }, olderBlockFixture)).toBe('{}');
   });
 
   it('receives `input` unchanged if the block is of the older type', async () => {

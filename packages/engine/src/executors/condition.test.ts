@@ -21,7 +21,10 @@ const decideInSandbox = (fixture: BlockFixture): unknown => {
   return decide({ ...fixture, services: { sandbox: async () => sandbox, ...fixture.services } });
 };
 
-const scriptedSandbox = (outcome: Partial<ExpressionOutcome>, jobs: ExpressionJob[] = []): CodeSandbox => ({
+const createScriptedSandbox = (
+  outcome: Partial<ExpressionOutcome>,
+  jobs: ExpressionJob[] = [],
+): CodeSandbox => ({
   run: () => Promise.reject(new Error('no functions here')),
   evaluate: async (job) => {
     jobs.push(job);
@@ -184,7 +187,7 @@ describe('a condition', () => {
     await decide({
       conditions: thresholdRows,
       outputs: { Start: { n: 1 } },
-      services: { sandbox: async () => scriptedSandbox({ index: 1 }, jobs) },
+      services: { sandbox: async () => createScriptedSandbox({ index: 1 }, jobs) },
     });
     expect(jobs).toHaveLength(1);
     expect(jobs[0]).toMatchObject({ mode: 'first-true', globals: {}, runId: 'run-1' });
@@ -202,7 +205,7 @@ describe('a condition', () => {
       decide({
         conditions: thresholdRows,
         outputs: { Start: { n: 1 } },
-        services: { sandbox: async () => scriptedSandbox({ ok: false, index: -1, error }) },
+        services: { sandbox: async () => createScriptedSandbox({ ok: false, index: -1, error }) },
       }),
     );
     expect(failure).toMatchObject({

@@ -47,7 +47,7 @@ const FIXTURE: BlockFixture = {
 const itemsOf = async (collection: CollectionSource): Promise<Json[] | undefined> =>
   (await expandContainer({ kind: 'forEach', collection }, createContext(FIXTURE))).items;
 
-const reference = (path: string): CollectionSource => {
+const createReference = (path: string): CollectionSource => {
   const template = compileField(`<${path}>`, FIXTURE);
   const part = template.kind === 'text' ? template.parts[0] : undefined;
   if (part === undefined || typeof part === 'string' || !('ref' in part))
@@ -72,22 +72,22 @@ describe('a collection', () => {
   ])(
     'of <%s> has its items, the pairs of an object, or nothing for null and empty values (r455–r491)',
     async (path, items) => {
-      expect(await itemsOf(reference(path))).toEqual(items);
+      expect(await itemsOf(createReference(path))).toEqual(items);
     },
   );
 
   it.each(['p.result.s', 'p.result.n', 'p.result.b', 'p.result.j'])(
     'cannot be <%s> (r460–r468)',
     async (path) => {
-      expect(await failureOf(() => itemsOf(reference(path)))).toMatchObject({
+      expect(await failureOf(() => itemsOf(createReference(path)))).toMatchObject({
         code: 'COLLECTION_INVALID',
         message: expect.stringContaining(`<${path}>`) as string,
       });
     },
   );
 
-  it('does not parse JSON text from a reference, and the failure names the hint (r461)', async () => {
-    expect((await failureOf(() => itemsOf(reference('p.result.j')))).message).toContain(
+  it('does not parse JSON text from a reference, and the error message contains a hint (r461)', async () => {
+    expect((await failureOf(() => itemsOf(createReference('p.result.j')))).message).toContain(
       'Parse JSON text first',
     );
   });
@@ -114,10 +114,10 @@ describe('a collection', () => {
 });
 
 describe('a count', () => {
-  const expandFor = (text: string, expandContext = createContext(FIXTURE)): Promise<unknown> =>
+  const expandFor = (text: string, expansionContext = createContext(FIXTURE)): Promise<unknown> =>
     expandContainer(
       { kind: 'for', count: { expression: compileLoopExpression(text, FIXTURE) } },
-      expandContext,
+      expansionContext,
     );
 
   it.each([

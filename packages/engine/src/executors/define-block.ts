@@ -43,7 +43,7 @@ export function defineBlock<
       if (!parsedFields.success)
         throw schemaError(
           'BLOCK_CONFIG_INVALID',
-          `The fields of the block do not fit its type "${type}"`,
+          `The fields of the block do not match its type "${type}"`,
           parsedFields.error,
         );
       const result = await definition.run(parsedFields.data, context);
@@ -51,7 +51,7 @@ export function defineBlock<
       if (!parsedOutput.success)
         throw schemaError(
           'BLOCK_FAILED',
-          `The output of the type "${type}" does not fit its schema`,
+          `The output of the type "${type}" does not match its schema`,
           parsedOutput.error,
         );
       return { output: parsedOutput.data };

@@ -17,7 +17,7 @@ const runInSandbox = (fixture: BlockFixture): unknown => {
 };
 
 /** Returns a sandbox that only records its jobs. */
-const recordingSandbox = (jobs: FunctionJob[]): CodeSandbox => ({
+const createRecordingSandbox = (jobs: FunctionJob[]): CodeSandbox => ({
   run: async (job) => {
     jobs.push(job);
     return { ok: true, json: 'null', stdout: '', cpuMs: 0, wallMs: 0 };
@@ -27,7 +27,11 @@ const recordingSandbox = (jobs: FunctionJob[]): CodeSandbox => ({
 
 const jobOf = async (fixture: BlockFixture): Promise<FunctionJob> => {
   const jobs: FunctionJob[] = [];
-  await run({ code: 'return 1', ...fixture, services: { sandbox: async () => recordingSandbox(jobs) } });
+  await run({
+    code: 'return 1',
+    ...fixture,
+    services: { sandbox: async () => createRecordingSandbox(jobs) },
+  });
   return jobs[0]!;
 };
 
@@ -98,7 +102,7 @@ describe('a function block', () => {
     ],
     ['a thrown string', 'throw "plain"', 'Line 1: `throw "plain"` - plain'],
     ['a thrown string in an unknown line', 'const a = 1;\nthrow "plain"', 'plain'],
-  ])('reports type, authored line and message of %s (r155–r165)', async (_what, code, message) => {
+  ])('reports type, authored line and message of %s (r155–r165)', async (_description, code, message) => {
     expect(await failureOf(() => runInSandbox({ code }))).toMatchObject({
       code: 'BLOCK_FAILED',
       message,
@@ -181,16 +185,20 @@ describe('a function block', () => {
       callChain: [],
       codeLimits: { wallMs: 2000, cpuMs: 500 },
     };
-    const limits = async (params: JsonObject): Promise<unknown> => {
+    const limitsOf = async (params: JsonObject): Promise<unknown> => {
       const jobs: FunctionJob[] = [];
       const context = contextOf({ code: 'return 1', params });
-      const services = { ...context.services, run: runInfo, sandbox: async () => recordingSandbox(jobs) };
+      const services = {
+        ...context.services,
+        run: runInfo,
+        sandbox: async () => createRecordingSandbox(jobs),
+      };
       await functionExecutor.execute(Object.defineProperty(context, 'services', { value: services }));
       return jobs[0]?.limits;
     };
-    expect(await limits({ timeout: 3_600_000 })).toEqual({ wallMs: 2000, cpuMs: 500 });
-    expect(await limits({ timeout: 100 })).toEqual({ wallMs: 100, cpuMs: 100 });
-    expect(await limits({})).toEqual({ wallMs: 2000 });
+    expect(await limitsOf({ timeout: 3_600_000 })).toEqual({ wallMs: 2000, cpuMs: 500 });
+    expect(await limitsOf({ timeout: 100 })).toEqual({ wallMs: 100, cpuMs: 100 });
+    expect(await limitsOf({})).toEqual({ wallMs: 2000 });
   });
 
   it('passes only values that the code mentions to the sandbox', async () => {
@@ -200,12 +208,12 @@ describe('a function block', () => {
   });
 
   it('determines the mounted values before the run from a list or JSON text, or mounts all values if a reference selects them', () => {
-    const mountedFor = (mountedSecrets: Json, secretScope = 'selected'): ReadonlySet<string> | 'all' =>
+    const mountedNamesFor = (mountedSecrets: Json, secretScope = 'selected'): ReadonlySet<string> | 'all' =>
       mountedNames(blockOf({ code: 'return environmentVariables', params: { secretScope, mountedSecrets } }));
-    expect(mountedFor(['A'])).toEqual(new Set(['A']));
-    expect(mountedFor('["A", {"name": "B"}]')).toEqual(new Set(['A', 'B']));
-    expect(mountedFor('["{{A}}"]')).toBe('all');
-    expect(mountedFor(['A'], 'all')).toBe('all');
+    expect(mountedNamesFor(['A'])).toEqual(new Set(['A']));
+    expect(mountedNamesFor('["A", {"name": "B"}]')).toEqual(new Set(['A', 'B']));
+    expect(mountedNamesFor('["{{A}}"]')).toBe('all');
+    expect(mountedNamesFor(['A'], 'all')).toBe('all');
   });
 
   it('mounts the environment values that the block selects, and fails for an unknown scope (F7, F8)', async () => {

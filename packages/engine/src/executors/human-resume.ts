@@ -34,8 +34,8 @@ function unwrap(input: Json): JsonObject {
 }
 
 /** Returns the declared inputs in the output of an open pause; null if there are none. */
-export function inputFormatOf(paused: JsonObject): Json {
-  const response = getOwn(paused, 'response');
+export function inputFormatOf(pausedOutput: JsonObject): Json {
+  const response = getOwn(pausedOutput, 'response');
   const data = isJsonObject(response) ? getOwn(response, 'data') : undefined;
   return isJsonObject(data) ? (getOwn(data, 'inputFormat') ?? null) : null;
 }

@@ -23,10 +23,10 @@ const pause = (fixture: BlockFixture = {}): JsonObject => {
   return (result as { pause: JsonObject }).pause;
 };
 
-const resume = (input: Json, paused = pause()): JsonObject => {
+const resume = (input: Json, pausedOutput = pause()): JsonObject => {
   const context = {
     block: blockOf({ type: 'human_in_the_loop', name: 'Approve', params }),
-    pausedOutput: paused,
+    pausedOutput,
     input,
     pausedMs: 1000,
     nowMs: 61_000,
@@ -122,7 +122,7 @@ describe('resuming', () => {
   it.each<[string, Json]>([
     ['JSON text', '{"approved": true}'],
     ['a submission', { submission: { approved: true } }],
-  ])('accepts %s', (_what, input) => {
+  ])('accepts %s', (_description, input) => {
     expect(resume(input)).toMatchObject({ approved: true, submission: { approved: true } });
   });
 
@@ -134,7 +134,7 @@ describe('resuming', () => {
     expect(resume(input, pause({ params: {} }))).toMatchObject({ submission });
   });
 
-  it('refuses an invalid submission with all invalid fields', async () => {
+  it('rejects an invalid submission, and reports all invalid fields', async () => {
     const failure = await failureOf(() => resume({ note: { a: 1 }, amount: 'many' }));
     expect(failure).toMatchObject({
       code: 'RESUME_INPUT_INVALID',

@@ -121,12 +121,12 @@ describe('a response in a plan stored by an earlier version', () => {
 });
 
 describe('headers of a response', () => {
-  const header = (name: string, value: string): JsonObject => ({ [name]: value });
+  const createHeaders = (name: string, value: string): JsonObject => ({ [name]: value });
 
   it.each<[JsonObject, string]>([
-    [header('X-A', '<q.v>'), 'The value of the header "X-A" of the response contains a line break'],
-    [header('X-A', 'snow \u2603'), 'the character U+2603'],
-    [header('X <q.v>', 'a'), 'The response has a header with the name "X <q.v>"'],
+    [createHeaders('X-A', '<q.v>'), 'The value of the header "X-A" of the response contains a line break'],
+    [createHeaders('X-A', 'snow \u2603'), 'the character U+2603'],
+    [createHeaders('X <q.v>', 'a'), 'The response has a header with the name "X <q.v>"'],
   ])('%j fail the block', async (headers, message) => {
     const outputs = { Q: { v: 'a\r\nSet-Cookie: b=c' } };
     const failure = await failureOf(() => respond({ dataMode: 'json', headers }, { outputs }));
@@ -207,14 +207,18 @@ describe('a response in builder mode', () => {
   });
 
   it('fails when a value resolves to the name of another field', async () => {
-    const entry = (name: string): JsonObject => ({ name, type: 'string', value: name });
+    const createEntry = (name: string): JsonObject => ({ name, type: 'string', value: name });
     const outputs = { Q: { v: 'role' } };
-    const nestedData = [{ name: 'o', type: 'object', value: [entry('role'), entry('<q.v>')] }];
-    for (const builderData of [[entry('role'), entry('<q.v>')], [entry('<q.v>'), entry('role')], nestedData])
+    const nestedData = [{ name: 'o', type: 'object', value: [createEntry('role'), createEntry('<q.v>')] }];
+    for (const builderData of [
+      [createEntry('role'), createEntry('<q.v>')],
+      [createEntry('<q.v>'), createEntry('role')],
+      nestedData,
+    ])
       expect(await failureOf(() => respond({ builderData }, { outputs }))).toMatchObject({
         code: 'BLOCK_CONFIG_INVALID',
       });
-    expect(respond({ builderData: [entry('role'), entry('role')] })).toMatchObject({
+    expect(respond({ builderData: [createEntry('role'), createEntry('role')] })).toMatchObject({
       data: { role: 'role' },
     });
   });

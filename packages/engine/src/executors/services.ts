@@ -131,7 +131,7 @@ export interface SpendingRequest {
   /** The maximum cost of the call, and its cost if it is interrupted immediately. Undefined: unknown. */
   cost: { maxMicros: number; minMicros: number } | undefined;
   /** The maximum cost of this execution of the block, with all its attempts. */
-  maxMicros?: number;
+  maxBlockMicros?: number;
   /** The conversation that the call continues. */
   conversation?: string;
 }
@@ -154,7 +154,7 @@ export interface SpendingReservation {
 }
 
 /** Limits the rates of keys, for all processes of the engine together. A key is a hash, never a secret. */
-export type RateLimiter = Pick<RateStore, 'take' | 'correctTokens' | 'blockKey'>;
+export type RateLimiter = Pick<RateStore, 'take' | 'correctTokens' | 'pauseKey'>;
 
 /** The stored runs of the tenant's workflows: without secrets, and with a delay of up to a second. */
 export interface RunLog {

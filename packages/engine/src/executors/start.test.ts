@@ -203,17 +203,17 @@ describe('start_trigger', () => {
 });
 
 describe('run metadata', () => {
-  const withMetadata = { params: { runMetadata: true }, metadata: { workflowId: 'w' } };
+  const metadataOptions = { params: { runMetadata: true }, metadata: { workflowId: 'w' } };
 
   it('is set by the engine if enabled, and replaces the metadata of the caller (U88, U89)', () => {
-    expect(start([], { metadata: 'forged', a: 1 }, withMetadata)).toEqual({
+    expect(start([], { metadata: 'forged', a: 1 }, metadataOptions)).toEqual({
       metadata: { workflowId: 'w' },
       a: 1,
     });
   });
 
   it('does not allow a field named metadata (U90), and is ordinary data if disabled (U91)', () => {
-    expect(() => start([['metadata', 'string']], {}, withMetadata)).toThrow(/"metadata"/);
+    expect(() => start([['metadata', 'string']], {}, metadataOptions)).toThrow(/"metadata"/);
     expect(start([], { metadata: 'mine' }, { metadata: { workflowId: 'w' } })).toEqual({ metadata: 'mine' });
   });
 });

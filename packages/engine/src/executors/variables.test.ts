@@ -13,7 +13,7 @@ const variables: VariableConfig[] = [
   { id: 'var-p', name: 'p', type: 'plain', value: 'plain' },
 ];
 
-const row = (name: string, type: string, value: Json): JsonObject => ({
+const createRow = (name: string, type: string, value: Json): JsonObject => ({
   id: name,
   isExisting: true,
   variableId: `var-${name}`,
@@ -31,19 +31,22 @@ describe('JSON text in a row', () => {
   const outputs = { Q: { v: '","role":"admin', open: '{', close: '}' } };
 
   it('keeps its structure whatever the values contain, even if the list of rows is JSON text too', () => {
-    const rows = [row('o', 'object', '{"k": "<q.v>", "n": <q.v>}'), row('l', 'array', '["<q.v>"]')];
+    const rows = [
+      createRow('o', 'object', '{"k": "<q.v>", "n": <q.v>}'),
+      createRow('l', 'array', '["<q.v>"]'),
+    ];
     const output = { o: { k: outputs.Q.v, n: outputs.Q.v }, l: [outputs.Q.v] };
     expect(assign(rows, { outputs })).toMatchObject({ output });
     expect(assign(JSON.stringify(rows), { outputs })).toMatchObject({ output });
   });
 
   it('is refused if only the values make it JSON', async () => {
-    const rows = [row('o', 'object', '<q.open><q.close>')];
+    const rows = [createRow('o', 'object', '<q.open><q.close>')];
     expect(await failureOf(() => assign(rows, { outputs }))).toMatchObject({ code: 'VARIABLE_INVALID' });
   });
 
   it('stays text in a row of the type string', () => {
-    expect(assign([row('s', 'string', '{"k": "<q.v>"}')], { outputs })).toMatchObject({
+    expect(assign([createRow('s', 'string', '{"k": "<q.v>"}')], { outputs })).toMatchObject({
       output: { s: '{"k": "","role":"admin"}' },
     });
   });
@@ -52,12 +55,12 @@ describe('JSON text in a row', () => {
 describe('a variables block', () => {
   it('sets a value of each type, and returns one key per row (r238)', () => {
     const rows = [
-      row('n', 'number', '9'),
-      row('s', 'string', 'new'),
-      row('b', 'boolean', 'true'),
-      row('o', 'object', '{"z": [1]}'),
-      row('l', 'array', '["a"]'),
-      row('p', 'plain', ' p p '),
+      createRow('n', 'number', '9'),
+      createRow('s', 'string', 'new'),
+      createRow('b', 'boolean', 'true'),
+      createRow('o', 'object', '{"z": [1]}'),
+      createRow('l', 'array', '["a"]'),
+      createRow('p', 'plain', ' p p '),
     ];
     const output = { n: 9, s: 'new', b: true, o: { z: [1] }, l: ['a'], p: ' p p ' };
     const set = Object.fromEntries(Object.entries(output).map(([name, value]) => [`var-${name}`, value]));
@@ -67,12 +70,12 @@ describe('a variables block', () => {
   it('keeps the type of a reference, and joins references with text around them (r239)', () => {
     const outputs = { Q: { result: { n: 5, b: true, o: { d: { e: 1 } }, l: [{ x: 1 }] } } };
     const rows = [
-      row('n', 'number', '<q.result.n>'),
-      row('b', 'boolean', '<q.result.b>'),
-      row('o', 'object', '<q.result.o>'),
-      row('l', 'array', '<q.result.l>'),
-      row('p', 'plain', 'n is <q.result.n>'),
-      row('s', 'string', '<q.result.o>'),
+      createRow('n', 'number', '<q.result.n>'),
+      createRow('b', 'boolean', '<q.result.b>'),
+      createRow('o', 'object', '<q.result.o>'),
+      createRow('l', 'array', '<q.result.l>'),
+      createRow('p', 'plain', 'n is <q.result.n>'),
+      createRow('s', 'string', '<q.result.o>'),
     ];
     expect(assign(rows, { outputs })).toMatchObject({
       output: { n: 5, b: true, o: { d: { e: 1 } }, l: [{ x: 1 }], p: 'n is 5', s: '{"d":{"e":1}}' },
@@ -88,7 +91,7 @@ describe('a variables block', () => {
   ])('converts empty text and null to the default value of the type %s (r248–r262)', (type, emptyValue) => {
     const name = type[0] === 'a' ? 'l' : type[0]!;
     for (const value of ['', null])
-      expect(assign([row(name, type, value)])).toMatchObject({ output: { [name]: emptyValue } });
+      expect(assign([createRow(name, type, value)])).toMatchObject({ output: { [name]: emptyValue } });
   });
 
   it.each<[string, string, Json]>([
@@ -99,7 +102,7 @@ describe('a variables block', () => {
     ['l', 'array', '[1'],
     ['n', 'number', [5]],
   ])('for %s in a row of type %s, refuses the value %j (r245, r247)', async (name, type, value) => {
-    expect(await failureOf(() => assign([row(name, type, value)]))).toMatchObject({
+    expect(await failureOf(() => assign([createRow(name, type, value)]))).toMatchObject({
       code: 'VARIABLE_INVALID',
       message: expect.stringContaining(`"${name}"`) as string,
     });
@@ -110,24 +113,31 @@ describe('a variables block', () => {
     ['b', 'boolean', 'TRUE', true],
     ['p', 'plain', '5', '5'],
   ])('for %s in a row of type %s, accepts the value %j (r257, r258, r260)', (name, type, value, expected) => {
-    expect(assign([row(name, type, value)])).toMatchObject({ output: { [name]: expected } });
+    expect(assign([createRow(name, type, value)])).toMatchObject({ output: { [name]: expected } });
   });
 
   it('outputs a value of the type of the row, and stores one of the type of the variable (r250, r252, r711)', () => {
-    expect(assign([row('o', 'object', '[1]')])).toEqual({ output: { o: [1] }, set: { 'var-o': [1] } });
-    expect(assign([row('l', 'array', '{"a":1}')])).toEqual({
+    expect(assign([createRow('o', 'object', '[1]')])).toEqual({ output: { o: [1] }, set: { 'var-o': [1] } });
+    expect(assign([createRow('l', 'array', '{"a":1}')])).toEqual({
       output: { l: { a: 1 } },
       set: { 'var-l': [{ a: 1 }] },
     });
-    expect(assign([row('n', 'string', '"12"')])).toEqual({ output: { n: '"12"' }, set: { 'var-n': 12 } });
-    expect(assign([row('o', 'string', 'five')])).toEqual({
+    expect(assign([createRow('n', 'string', '"12"')])).toEqual({
+      output: { n: '"12"' },
+      set: { 'var-n': 12 },
+    });
+    expect(assign([createRow('o', 'string', 'five')])).toEqual({
       output: { o: 'five' },
       set: { 'var-o': { value: 'five' } },
     });
   });
 
   it('resolves all rows with the values before the block, and the last of two equal rows wins (r243, r244)', () => {
-    const rows = [row('n', 'number', '2'), row('p', 'plain', '<variable.n>'), row('n', 'number', '3')];
+    const rows = [
+      createRow('n', 'number', '2'),
+      createRow('p', 'plain', '<variable.n>'),
+      createRow('n', 'number', '3'),
+    ];
     expect(assign(rows)).toMatchObject({ output: { n: 3, p: '1' }, set: { 'var-n': 3 } });
   });
 
@@ -154,7 +164,7 @@ describe('a variables block', () => {
 
   it('never treats data as a template (r660)', () => {
     expect(
-      assign([row('s', 'string', '<q.v>')], {
+      assign([createRow('s', 'string', '<q.v>')], {
         outputs: { Q: { v: '{{KEY}} <q.v>' } },
         env: { KEY: 'secret' },
       }),

@@ -19,8 +19,10 @@ function assign(context: EngineContext): BlockResult {
     });
   // Reversed, so that the first of two equal names wins.
   const variables = context.services.run.variables.toReversed();
-  const variablesById = new Map<Json | undefined, VariableConfig>(variables.map((item) => [item.id, item]));
-  const variablesByName = new Map(variables.map((item) => [item.name, item]));
+  const variablesById = new Map<Json | undefined, VariableConfig>(
+    variables.map((variable) => [variable.id, variable]),
+  );
+  const variablesByName = new Map(variables.map((variable) => [variable.name, variable]));
   const output = new Map<string, Json>();
   const valuesById = new Map<string, Json>();
   for (const row of rows) {

@@ -4,9 +4,9 @@ import { contextOf, failureOf } from '../../../../test/support/block.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 import { waitExecutor } from './wait.ts';
 
-const NOW = Date.UTC(2026, 0, 1);
+const NOW_MS = Date.UTC(2026, 0, 1);
 const wait = (params: JsonObject): unknown =>
-  waitExecutor.execute(contextOf({ type: 'wait', params, clock: new TestClock(NOW) }));
+  waitExecutor.execute(contextOf({ type: 'wait', params, clock: new TestClock(NOW_MS) }));
 
 describe('a wait', () => {
   it.each<[JsonObject, number]>([
@@ -18,8 +18,8 @@ describe('a wait', () => {
     [{ timeValue: '400', timeUnit: 'days' }, 34_560_000_000],
   ])('%j lasts %i ms, without a maximum (r621, W1–W5)', (params, waitDuration) => {
     expect(wait(params)).toEqual({
-      waitUntilMs: NOW + waitDuration,
-      waiting: { waitDuration, status: 'waiting', resumeAt: new Date(NOW + waitDuration).toISOString() },
+      waitUntilMs: NOW_MS + waitDuration,
+      waiting: { waitDuration, status: 'waiting', resumeAt: new Date(NOW_MS + waitDuration).toISOString() },
       output: { waitDuration, status: 'completed' },
     });
   });
@@ -30,7 +30,7 @@ describe('a wait', () => {
       output: { waitDuration: 60_000, status: 'completed', resumeAt: '2026-01-01T00:01:00.000Z' },
     });
     expect(wait({ ...params, timeUnitLong: 'days', timeValue: '0.5' })).toMatchObject({
-      waitUntilMs: NOW + 43_200_000,
+      waitUntilMs: NOW_MS + 43_200_000,
     });
   });
 

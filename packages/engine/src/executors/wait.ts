@@ -13,10 +13,10 @@ const DATE_LIMIT_MS = 8.64e15;
 export const waitExecutor: BlockExecutor = {
   types: ['wait'],
   class: 'wait',
-  execute: (context) => planWait(context),
+  execute: (context) => createWaitResult(context),
 };
 
-function planWait(context: BlockContext): BlockResult {
+function createWaitResult(context: BlockContext): BlockResult {
   const fields = context.fields();
   const isAsync = isOn(getOwn(fields, 'async'));
   const unitMs = unitMsOf(fields, isAsync);

@@ -83,7 +83,7 @@ describe('files of an input', () => {
     ['as JSON text', { doc: JSON.stringify([ABC]) }, (stored) => (stored as { doc: Json }).doc],
     ['inside `input`', { input: { doc: [ABC] } }, (stored) => (stored as { input: { doc: Json } }).input.doc],
     ['in `files`, which every start has', { files: [ABC] }, (stored) => (stored as { files: Json }).files],
-  ])('are accepted %s', async (_what, input, select) => {
+  ])('are accepted %s', async (_description, input, select) => {
     expect(select(await defaultEngine.storeFiles(SOURCE, input))).toEqual([
       expect.objectContaining({ size: 3 }),
     ]);
@@ -96,7 +96,7 @@ describe('files of an input', () => {
     ['a string', { doc: 'not JSON' }],
     ['an array', [ABC]],
     ['nothing', null],
-  ])('are not searched for in %s, which stays unchanged', async (_what, input) => {
+  ])('are not searched for in %s, which stays unchanged', async (_description, input) => {
     expect(await defaultEngine.storeFiles(SOURCE, input)).toEqual(input);
   });
 
@@ -163,7 +163,7 @@ describe('a file with inline content', () => {
     ],
     ['truncated Base64', { data: 'data:text/plain;base64,YWJjY' }, 'its content is not Base64'],
     ['too much content', { data: `data:;base64,${'A'.repeat(28_000_000)}` }, 'it is larger than 20 MB'],
-  ])('is refused with its name: %s', async (_what, fields, reason) => {
+  ])('is refused with its name: %s', async (_description, fields, reason) => {
     const result = defaultEngine.storeFiles(SOURCE, { doc: [{ ...ABC, ...fields }] });
     await expect(result).rejects.toMatchObject({
       code: 'INPUT_INVALID',
@@ -193,17 +193,17 @@ describe('a file with inline content', () => {
 });
 
 describe('a file with a URL', () => {
-  const inputWithUrl = (data: string, fields: { [key: string]: Json } = {}): Json => ({
+  const createUrlInput = (data: string, fields: { [key: string]: Json } = {}): Json => ({
     doc: { type: 'url', name: 'far.csv', data, ...fields },
   });
 
   it('is downloaded, with the type from the caller or from the response', async () => {
-    const [file] = filesIn(await localEngine.storeFiles(SOURCE, inputWithUrl(`${origin}/ok`)));
+    const [file] = filesIn(await localEngine.storeFiles(SOURCE, createUrlInput(`${origin}/ok`)));
     expect(file).toMatchObject({ name: 'far.csv', size: 4, type: 'text/csv' });
     expect(
       Buffer.from((await contentOf(localEngine, file ?? { id: '', key: '' })) ?? '', 'base64').toString(),
     ).toBe('a,b\n');
-    const inputWithMime = inputWithUrl(`${origin}/ok`, { mime: 'text/plain' });
+    const inputWithMime = createUrlInput(`${origin}/ok`, { mime: 'text/plain' });
     const filesWithMime = filesIn(await localEngine.storeFiles(SOURCE, inputWithMime));
     expect(filesWithMime[0]?.type).toBe('text/plain');
   });
@@ -215,8 +215,8 @@ describe('a file with a URL', () => {
     ['a private network', 'http://10.0.0.1/'],
     ['a file of the server', 'file:///etc/passwd'],
     ['a string that is not a URL', 'far.csv'],
-  ])('is not downloaded from %s', async (_what, source) => {
-    await expect(defaultEngine.storeFiles(SOURCE, inputWithUrl(source))).rejects.toMatchObject({
+  ])('is not downloaded from %s', async (_description, source) => {
+    await expect(defaultEngine.storeFiles(SOURCE, createUrlInput(source))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringMatching(/^Failed to upload file: far\.csv \(/),
     });
@@ -226,7 +226,7 @@ describe('a file with a URL', () => {
     const egress = { exceptions: ['127.0.0.1:*'], hint: 'use --allow-host {target}' };
     const engine = await createEngine({ egress });
     onTestFinished(() => engine.close());
-    await expect(engine.storeFiles(SOURCE, inputWithUrl(origin))).rejects.toMatchObject({
+    await expect(engine.storeFiles(SOURCE, createUrlInput(origin))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.not.stringMatching(/allow-host|exceptions/),
     });
@@ -236,15 +236,15 @@ describe('a file with a URL', () => {
     ['redirects to another network', `?to=${encodeURIComponent('http://169.254.169.254/')}`],
     ['responds that the file does not exist', 'gone'],
     ['sends too much', 'large'],
-  ])('is refused when its server %s', async (_what, path) => {
-    await expect(localEngine.storeFiles(SOURCE, inputWithUrl(`${origin}/${path}`))).rejects.toMatchObject({
+  ])('is refused when its server %s', async (_description, path) => {
+    await expect(localEngine.storeFiles(SOURCE, createUrlInput(`${origin}/${path}`))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
   });
 
   it('is not downloaded after the caller disconnects', async () => {
     const signal = AbortSignal.abort();
-    await expect(localEngine.storeFiles(SOURCE, inputWithUrl(origin), { signal })).rejects.toMatchObject({
+    await expect(localEngine.storeFiles(SOURCE, createUrlInput(origin), { signal })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
   });

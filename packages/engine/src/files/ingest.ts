@@ -59,15 +59,15 @@ export async function ingestFiles(block: BlockConfig, input: Json, context: Inge
   if (!isJsonObject(input)) return input;
   const nestedInput = getOwn(input, 'input');
   const nestedObject = isJsonObject(nestedInput) ? nestedInput : {};
-  const topRecords = new Map<string, FileRecord[]>();
-  const innerRecords = new Map<string, FileRecord[]>();
+  const topLevelRecords = new Map<string, FileRecord[]>();
+  const nestedRecords = new Map<string, FileRecord[]>();
   const names = new Set([...fileFields(block), ...(context.fields ?? [])]);
   const fields = [...names].map((field) => {
     const isTopLevel = (getOwn(nestedObject, field) ?? null) === null;
     return {
       field,
-      records: isTopLevel ? topRecords : innerRecords,
-      files: fileInputs(getOwn(isTopLevel ? input : nestedObject, field)),
+      records: isTopLevel ? topLevelRecords : nestedRecords,
+      files: parseFileInputs(getOwn(isTopLevel ? input : nestedObject, field)),
     };
   });
   const fileCount = fields.reduce((sum, { files }) => sum + files.length, 0);
@@ -79,8 +79,8 @@ export async function ingestFiles(block: BlockConfig, input: Json, context: Inge
     if (files.length > 0) records.set(field, await storeAll(files, { ...context, owner }, remaining));
   return {
     ...input,
-    ...(innerRecords.size > 0 && { input: { ...nestedObject, ...toObject(innerRecords) } }),
-    ...toObject(topRecords),
+    ...(nestedRecords.size > 0 && { input: { ...nestedObject, ...toObject(nestedRecords) } }),
+    ...toObject(topLevelRecords),
   };
 }
 
@@ -120,7 +120,7 @@ async function storeAll(
   return records;
 }
 
-function fileInputs(value: Json | undefined): FileInput[] {
+function parseFileInputs(value: Json | undefined): FileInput[] {
   return (asList(value) ?? []).flatMap((item) => parseFileInput(item) ?? []);
 }
 

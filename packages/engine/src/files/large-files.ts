@@ -36,7 +36,7 @@ export async function storeParts(
   };
   try {
     let bytes = 0;
-    for await (const { base64, size, isLast } of slices(chunks)) {
+    for await (const { base64, size, isLast } of sliceChunks(chunks)) {
       bytes += size;
       if (isLast && parts.length === 0) return { base64 };
       await put(base64);
@@ -52,7 +52,7 @@ export async function storeParts(
  * Returns the chunks as slices of `PART_BYTES`. Keeping chunks of one byte as separate objects would take a hundred
  * times their size.
  */
-async function* slices(chunks: AsyncIterable<Uint8Array>) {
+async function* sliceChunks(chunks: AsyncIterable<Uint8Array>) {
   const buffer = Buffer.allocUnsafeSlow(PART_BYTES);
   let length = 0;
   const slice = (isLast: boolean) => ({ base64: buffer.toString('base64', 0, length), size: length, isLast });

@@ -22,7 +22,7 @@ export function fileStorage(
   };
   return async (file) => {
     let bytes = 0;
-    const countedChunks = async function* (): AsyncGenerator<Uint8Array, void> {
+    const countChunks = async function* (): AsyncGenerator<Uint8Array, void> {
       for await (const chunk of file.chunks) {
         bytes += chunk.length;
         remainingBytes -= chunk.length;
@@ -36,7 +36,7 @@ export function fileStorage(
       }
     };
     try {
-      return await storeFileStream(values, { ...file, chunks: countedChunks() }, await tenant());
+      return await storeFileStream(values, { ...file, chunks: countChunks() }, await tenant());
     } catch (error) {
       remainingBytes += bytes;
       throw error;

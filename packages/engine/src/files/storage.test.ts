@@ -12,7 +12,7 @@ const DOC = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
 const ABC = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
 const READ_BLOCK = block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' });
 
-const readWorkflow = (id: string): Json =>
+const createReadWorkflow = (id: string): Json =>
   workflow([READ_BLOCK], ['Start -> Read'], { id, name: id, ...DOC });
 
 /** Returns an engine and its value store. The id of a workflow begins with its tenant. */
@@ -20,7 +20,7 @@ async function openEngine() {
   const stores = openStores({});
   const { values } = stores;
   const readKeys: string[] = [];
-  const countedValues = {
+  const recordingValues = {
     put: (json: string) => values.put(json),
     get: (key: string) => {
       readKeys.push(key);
@@ -29,14 +29,14 @@ async function openEngine() {
     prune: (keys: readonly string[], unusedMs: number) => values.prune(keys, unusedMs),
   };
   const engine = await createEngineOn(
-    { ...stores, values: countedValues },
+    { ...stores, values: recordingValues },
     createRegistry(builtInExecutors, []),
     {
       tenant: (id) => id.split('-', 1)[0],
     },
   );
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  for (const id of ['a-read', 'b-read']) await engine.deploy(readWorkflow(id));
+  for (const id of ['a-read', 'b-read']) await engine.deploy(createReadWorkflow(id));
   /** Returns a file as stored by versions without owners. */
   const putOlderFile = async (): Promise<FileRecord & { [field: string]: Json }> => {
     const id = crypto.randomUUID();
@@ -47,7 +47,7 @@ async function openEngine() {
     const { output, runId } = await engine.execute(id, { doc }, { hasUnownedFiles });
     return [(output as { data: { text: Json } }).data.text, runId];
   };
-  return { engine, values, reads: readKeys, putOlderFile, executeRead };
+  return { engine, values, readKeys, putOlderFile, executeRead };
 }
 
 describe('a file that was stored without an owner', () => {
@@ -110,21 +110,21 @@ describe('the owner of a file', () => {
   });
 });
 
-describe('a reader of files', () => {
+describe('a file reader', () => {
   it('reads each key once, even if its records have different ids', async () => {
-    const { engine, reads, executeRead } = await openEngine();
+    const { engine, readKeys, executeRead } = await openEngine();
     const [file] = filesIn(await engine.storeFiles('a-read', { doc: ABC }));
     if (!file) throw new Error('There is no file.');
     const [, runId] = await executeRead('a-read', []);
     const read = await engine.fileReader(runId);
-    reads.length = 0;
+    readKeys.length = 0;
     for (let n = 0; n < 200; n += 1) expect(await read({ id: `forged ${n}`, key: file.key })).toBeUndefined();
     expect(await read(file)).toBe('YWJj');
-    expect(reads).toEqual([file.key]);
+    expect(readKeys).toEqual([file.key]);
   });
 
   it('stops at its limits and when the caller disconnects', async () => {
-    const { engine, reads, executeRead } = await openEngine();
+    const { engine, readKeys, executeRead } = await openEngine();
     const files = filesIn(await engine.storeFiles('a-read', { doc: [ABC, ABC, ABC] }));
     const [, runId] = await executeRead('a-read', []);
     const readAll = async (
@@ -137,8 +137,8 @@ describe('a reader of files', () => {
     };
     expect(await readAll({ files: 2 })).toEqual(['YWJj', 'YWJj', undefined]);
     expect(await readAll({ bytes: 10 })).toEqual(['YWJj', undefined, undefined]);
-    reads.length = 0;
+    readKeys.length = 0;
     expect(await readAll({ signal: AbortSignal.abort() })).toEqual([undefined, undefined, undefined]);
-    expect(reads).toEqual([]);
+    expect(readKeys).toEqual([]);
   });
 });

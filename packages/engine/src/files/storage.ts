@@ -133,7 +133,7 @@ export function fileReader(
     if (!file) return undefined;
     const isReadable =
       file.bytes <= Math.min(MAX_FILE_BYTES, Math.max(0, remainingBytes)) || file.base64 !== undefined;
-    return { ...file, content: isReadable ? await readWhole(file, readText) : undefined };
+    return { ...file, content: isReadable ? await readWholeContent(file, readText) : undefined };
   };
   return async ({ id, key }) => {
     let reading = filesByKey.get(key);
@@ -153,7 +153,7 @@ interface LoadedFile extends StoredFile {
 }
 
 /** Returns the content as Base64; undefined if a part is missing. */
-async function readWhole(
+async function readWholeContent(
   { base64, parts, id, owner }: StoredFile,
   readText: (key: string) => Promise<string>,
 ): Promise<string | undefined> {
@@ -252,8 +252,8 @@ async function inputOf({ stores, values }: FileSources, { runId }: RunHeader): P
 
 /** Returns the id of the run whose outputs this run reuses; undefined if there is none. */
 async function reusedRunId({ stores }: FileSources, runId: string): Promise<string | undefined> {
-  const [first] = await stores.runs.journal(runId);
-  return first?.type === 'started' ? first.reused?.runId : undefined;
+  const [firstEntry] = await stores.runs.journal(runId);
+  return firstEntry?.type === 'started' ? firstEntry.reused?.runId : undefined;
 }
 
 async function readStoredText(values: ValueStore, key: string): Promise<string | undefined> {

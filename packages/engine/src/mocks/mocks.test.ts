@@ -84,7 +84,7 @@ describe('mocks', () => {
     [{ types: { a: [1, [2]] } }, 'types.a.1: is a list inside'],
     [{ types: { a: { $error: 'down' } } }, 'types.a.$error'],
     [{ types: { a: [{ $error: { message: 'x', code: 'lower' } }] } }, 'types.a.0.$error.code'],
-  ])('are refused with the invalid path if malformed: %j', async (json, message) => {
+  ])('are rejected with the path of the invalid value if malformed: %j', async (json, message) => {
     expect(await failureOf(() => parseMocks(json))).toMatchObject({
       code: 'OPTIONS_INVALID',
       message: expect.stringContaining(message) as string,

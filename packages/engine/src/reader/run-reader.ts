@@ -1,10 +1,10 @@
 import type { Clock, Json, Plan, RunRecord } from '@heddle/core';
 import { systemClock } from '../clock.ts';
-import { storedPlan } from '../definitions.ts';
+import { readStoredPlan } from '../definitions.ts';
 import { follow } from '../records/follow.ts';
 import { readDefinition, readHeader, readRun } from '../records/read-run.ts';
 import type { RunState } from '../records/read-run.ts';
-import { runNotFound } from '../records/run-errors.ts';
+import { runNotFoundError } from '../records/run-errors.ts';
 import { Values } from '../records/values.ts';
 import { detailOf, listDetails, logDetails } from '../resource.ts';
 import { waitForOutcome } from '../store/control.ts';
@@ -17,7 +17,7 @@ import type { SharedStores, Stores } from '../store/stores.ts';
 import type { RunListQuery, LogDetail, RunDetail, RunEvent } from '../types.ts';
 
 /** A run as seen by a process that does not execute it. */
-export interface ShownRun extends RunDetail {
+export interface ObservedRun extends RunDetail {
   /** True if no process executes the run, although it has neither ended nor paused for human input. */
   interrupted: boolean;
 }
@@ -30,9 +30,9 @@ export type ControlReply = ControlOutcome | { status: 'waiting' };
  * JOURNAL_CORRUPT for a run whose plan or journal cannot be read.
  */
 export interface RunReader {
-  listRuns(query?: RunListQuery): Promise<{ runs: ShownRun[]; nextCursor: string | null }>;
+  listRuns(query?: RunListQuery): Promise<{ runs: ObservedRun[]; nextCursor: string | null }>;
   /** Throws RUN_NOT_FOUND. */
-  getRun(runId: string, options?: { select?: readonly string[] }): Promise<ShownRun>;
+  getRun(runId: string, options?: { select?: readonly string[] }): Promise<ObservedRun>;
   /** Throws RUN_NOT_FOUND. */
   getLogs(runId: string): Promise<LogDetail[]>;
   /**
@@ -64,8 +64,8 @@ export interface FolderClient extends RunReader {
 }
 
 /** Returns a client of the data folder. A missing folder reads as empty. Throws DATA_FORMAT_UNSUPPORTED. */
-export function openFolderClient(data: string, clock: Clock = systemClock): FolderClient {
-  return new StoreFolderClient(data, openStores({ data, readOnly: true, clock }), clock);
+export function openFolderClient(dataFolder: string, clock: Clock = systemClock): FolderClient {
+  return new StoreFolderClient(dataFolder, openStores({ data: dataFolder, readOnly: true, clock }), clock);
 }
 
 /** Returns a reader of the runs in a PostgreSQL database. Throws the errors of `openPostgres`. */
@@ -97,27 +97,27 @@ class StoreRunReader implements RunReader {
   readonly #ownership: OwnershipInfo;
 
   constructor(stores: SharedStores, ownership: OwnershipInfo) {
-    this.#sources = { stores, definitions: { plan: (hash) => storedPlan(stores.definitions, hash) } };
+    this.#sources = { stores, definitions: { plan: (hash) => readStoredPlan(stores.definitions, hash) } };
     this.#values = new Values(stores.values);
     this.#ownership = ownership;
   }
 
-  async listRuns(query: RunListQuery = {}): Promise<{ runs: ShownRun[]; nextCursor: string | null }> {
+  async listRuns(query: RunListQuery = {}): Promise<{ runs: ObservedRun[]; nextCursor: string | null }> {
     const { runs: store } = this.#sources.stores;
     const read = (listedRecord: RunRecord) =>
       readRun(this.#sources, listedRecord.runId, { withLogs: false, listedRecord });
     const { runs, nextCursor } = await listDetails({ runs: store, values: this.#values, read }, query);
-    return { runs: await this.#shownRuns(runs), nextCursor };
+    return { runs: await this.#toObservedRuns(runs), nextCursor };
   }
 
-  async getRun(runId: string, { select }: { select?: readonly string[] } = {}): Promise<ShownRun> {
+  async getRun(runId: string, { select }: { select?: readonly string[] } = {}): Promise<ObservedRun> {
     const { record, logs } = await this.#read(runId, select !== undefined);
-    const [run] = await this.#shownRuns([await detailOf(record, this.#values, { select, logs })]);
-    if (!run) throw runNotFound(runId);
+    const [run] = await this.#toObservedRuns([await detailOf(record, this.#values, { select, logs })]);
+    if (!run) throw runNotFoundError(runId);
     return run;
   }
 
-  async #shownRuns(runs: readonly RunDetail[]): Promise<ShownRun[]> {
+  async #toObservedRuns(runs: readonly RunDetail[]): Promise<ObservedRun[]> {
     const activeRuns = runs.filter(({ endedAt, pauseKind }) => endedAt === null && pauseKind !== 'human');
     const unownedRunIds =
       activeRuns.length === 0 ? [] : await this.#ownership.findUnowned(activeRuns.map(({ runId }) => runId));
@@ -155,7 +155,7 @@ class StoreRunReader implements RunReader {
 
   async #read(runId: string, withLogs: boolean): Promise<RunState> {
     const run = await readRun(this.#sources, runId, { withLogs });
-    if (!run) throw runNotFound(runId);
+    if (!run) throw runNotFoundError(runId);
     return run;
   }
 }

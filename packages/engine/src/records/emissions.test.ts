@@ -16,7 +16,7 @@ import type { StoredEmission } from './emissions.ts';
 
 const PLACE = { block: 'T', scope: [] };
 const replica = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
-const sanitizerOf = (redactor: Redactor) => new Sanitizer(new Values(new MemoryValueStore()), redactor);
+const createSanitizer = (redactor: Redactor) => new Sanitizer(new Values(new MemoryValueStore()), redactor);
 const text = (value: string): BlockEmission => ({ type: 'text', text: value });
 
 function openEmissions(store: LiveEventStore, { isNew = true, redactor = NO_SECRETS, run = replica } = {}) {
@@ -26,7 +26,7 @@ function openEmissions(store: LiveEventStore, { isNew = true, redactor = NO_SECR
     replica: run,
     store,
     clock: new TestClock(),
-    sanitizer: sanitizerOf(redactor),
+    sanitizer: createSanitizer(redactor),
     isNew,
     onPublished: (event) => events.push(event),
     onError: (error) => errors.push(error),
@@ -200,8 +200,8 @@ describe('emitted texts with a secret', () => {
   const COMPLETE = { isInterrupted: false };
 
   /** Emits in one attempt at PLACE. */
-  function emit(emissions: Emissions, ...all: readonly BlockEmission[]): void {
-    for (const [index, emission] of all.entries()) emissions.add(PLACE, emission, index === 0);
+  function emit(emissions: Emissions, ...blockEmissions: readonly BlockEmission[]): void {
+    for (const [index, emission] of blockEmissions.entries()) emissions.add(PLACE, emission, index === 0);
   }
 
   it('are redacted across their parts, by kind and place, even with other emissions in between', () => {
@@ -280,15 +280,15 @@ describe('emitted texts with a secret', () => {
         const { emissions } = openEmissions(store, { redactor });
         emit(emissions, ...parts.map(([isText, value]) => (isText ? text(value) : thinking(value))));
         emissions.end(PLACE, COMPLETE);
-        const joined = (all: readonly BlockEmission[], type: string): string =>
-          all
+        const joinTexts = (blockEmissions: readonly BlockEmission[], type: string): string =>
+          blockEmissions
             .flatMap((emission) => (emission.type === type && 'text' in emission ? [emission.text] : []))
             .join('');
         for (const type of ['text', 'thinking']) {
           const wholeText = parts
             .map(([isText, value]) => (isText === (type === 'text') ? value : ''))
             .join('');
-          expect(joined(readEmissions(store), type)).toBe(redactor.redactText(wholeText));
+          expect(joinTexts(readEmissions(store), type)).toBe(redactor.redactText(wholeText));
         }
       }),
     );

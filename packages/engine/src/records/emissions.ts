@@ -14,7 +14,7 @@ const MAX_NAME_CHARS = 200;
 /** Maximum number of emissions that wait for a slow store; further ones are dropped. */
 const MAX_QUEUED_EMISSIONS = 2000;
 /** Maximum time for which the result of a block waits until its events are published. */
-const FLUSH_LIMIT_MS = 1000;
+const FLUSH_TIMEOUT_MS = 1000;
 
 const LOST_MESSAGE = 'Some events of this block were lost, because they could not be stored in time.';
 
@@ -75,7 +75,7 @@ export class Emissions {
   #timer: NodeJS.Timeout | undefined;
   #lostPlace: Place | undefined;
   #hasFailed = false;
-  #hasReported = false;
+  #hasReportedError = false;
   #isStopped = false;
 
   constructor(options: EmissionsOptions) {
@@ -125,8 +125,8 @@ export class Emissions {
     if (!this.#publishing) this.#publish();
     if (!this.#publishing || this.#hasFailed) return undefined;
     let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, FLUSH_LIMIT_MS)));
-    return Promise.race([this.#publishAll(), limit]).finally(() => clearTimeout(timer));
+    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, FLUSH_TIMEOUT_MS)));
+    return Promise.race([this.#publishAll(), timeout]).finally(() => clearTimeout(timer));
   }
 
   /** Stops publishing. */
@@ -194,7 +194,7 @@ export class Emissions {
     this.#startBatchTimer();
   }
 
-  /** Starts the timer that publishes further emissions, by the machine's clock even if the run uses another clock. */
+  /** Starts the timer that publishes further emissions, by the system clock even if the run uses another clock. */
   #startBatchTimer(): void {
     const { batchMs } = this.#options.store;
     if (batchMs === 0 || this.#publishing || this.#isStopped) return;
@@ -247,8 +247,8 @@ export class Emissions {
   #fail(error: unknown, batch: readonly QueuedEmission[]): void {
     this.#hasFailed = true;
     this.#lostPlace = batch.at(-1)?.place;
-    if (this.#hasReported || this.#isStopped) return;
-    this.#hasReported = true;
+    if (this.#hasReportedError || this.#isStopped) return;
+    this.#hasReportedError = true;
     this.#options.onError(error);
   }
 }

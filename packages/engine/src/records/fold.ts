@@ -35,5 +35,5 @@ export function foldRun(
 /** A journal entry with the changes that it makes in the run. */
 export interface AppliedEntry {
   entry: Entry;
-  applied: ApplyResult;
+  applyResult: ApplyResult;
 }

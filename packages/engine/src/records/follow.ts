@@ -5,7 +5,7 @@ import { emissionEvent } from './emissions.ts';
 import type { StoredEmission } from './emissions.ts';
 import { eventsOf, pausedEvent, loadEvent } from './run-events.ts';
 import type { Values } from './values.ts';
-import { parseStored } from '../store/errors.ts';
+import { parseStoredJson } from '../store/errors.ts';
 import type { LiveEvent } from '../store/live-events.ts';
 import type { SharedStores, TailableRunStore } from '../store/stores.ts';
 import type { RunEvent } from '../types.ts';
@@ -16,7 +16,7 @@ const POLL_MS = 100;
 const POLLS_PER_CHECK = 10;
 
 /** Maximum number of emissions per read. */
-const LIVE_PAGE_SIZE = 500;
+const EMISSION_PAGE_SIZE = 500;
 
 interface FollowContext {
   stores: Pick<SharedStores, 'runs' | 'liveEvents'>;
@@ -191,10 +191,10 @@ class FollowedRun {
 
   /** Applies the next entry. Returns undefined if another entry must first replace it. Throws JOURNAL_CORRUPT. */
   apply(entry: Entry): ApplyResult | undefined {
-    const applied = this.#mayBeReplaced ? this.#replica.apply(entry) : this.#replica.replay(entry);
-    if (!applied.changed) return undefined;
+    const applyResult = this.#mayBeReplaced ? this.#replica.apply(entry) : this.#replica.replay(entry);
+    if (!applyResult.changed) return undefined;
     this.#times[entry.seq] = entry.atMs;
-    return applied;
+    return applyResult;
   }
 
   /** True if the journal may contain entries of a lost task: another process drives the run. */
@@ -213,7 +213,7 @@ class FollowedRun {
 
 /** The emissions of a run's blocks, for a follower of its journal. */
 class FollowedEmissions {
-  readonly #live: SharedStores['liveEvents'];
+  readonly #liveEvents: SharedStores['liveEvents'];
   readonly #run: FollowedRun;
   #lastReadNumber: number;
   /** Emissions that were read but not yielded yet. */
@@ -221,15 +221,15 @@ class FollowedEmissions {
   #hasUnreadEmissions = true;
   #wake: () => void = () => undefined;
 
-  constructor(live: SharedStores['liveEvents'], run: FollowedRun, lastReadNumber: number) {
-    this.#live = live;
+  constructor(liveEvents: SharedStores['liveEvents'], run: FollowedRun, lastReadNumber: number) {
+    this.#liveEvents = liveEvents;
     this.#run = run;
     this.#lastReadNumber = lastReadNumber;
   }
 
   /** Watches for published emissions. Returns a function that stops watching. */
   watch(): () => void {
-    return this.#live.watch(this.#run.replica.runId, () => {
+    return this.#liveEvents.watch(this.#run.replica.runId, () => {
       this.#hasUnreadEmissions = true;
       this.#wake();
     });
@@ -245,11 +245,15 @@ class FollowedEmissions {
     if (!always && !this.#hasUnreadEmissions) return;
     this.#hasUnreadEmissions = false;
     for (;;) {
-      const page = await this.#live.read(this.#run.replica.runId, this.#lastReadNumber, LIVE_PAGE_SIZE);
+      const page = await this.#liveEvents.read(
+        this.#run.replica.runId,
+        this.#lastReadNumber,
+        EMISSION_PAGE_SIZE,
+      );
       for (const event of page)
         this.#waitingEmissions.push({ ...event, key: event.place, emission: emissionOf(event) });
       this.#lastReadNumber = page.at(-1)?.number ?? this.#lastReadNumber;
-      if (page.length < LIVE_PAGE_SIZE) return;
+      if (page.length < EMISSION_PAGE_SIZE) return;
     }
   }
 
@@ -265,7 +269,7 @@ class FollowedEmissions {
   }
 
   /** Yields the emissions whose blocks have started, in the order of their numbers. */
-  *takeDue(): Generator<RunEvent> {
+  *takeDueEmissions(): Generator<RunEvent> {
     const { seq } = this.#run.replica;
     const end = this.#waitingEmissions.findIndex(({ emission }) => emission.seq > seq);
     yield* this.#take(end === -1 ? this.#waitingEmissions.length : end);
@@ -283,7 +287,7 @@ class FollowedEmissions {
 }
 
 function emissionOf({ json, number }: LiveEvent): StoredEmission {
-  return parseStored<StoredEmission>(json, `event ${number}`);
+  return parseStoredJson<StoredEmission>(json, `event ${number}`);
 }
 
 /** Yields the events of new entries, and the emissions of blocks. */
@@ -293,22 +297,22 @@ async function* newEvents(
   sources: { values: Values; emissions: FollowedEmissions },
 ): AsyncGenerator<RunEvent> {
   const { emissions } = sources;
-  yield* emissions.takeDue();
+  yield* emissions.takeDueEmissions();
   for (const entry of entries) {
     yield* emissions.takeBefore(entry);
-    const applied = run.apply(entry);
-    if (!applied) return;
-    yield* eventsAt(run.replica, { entry, applied }, sources);
-    yield* emissions.takeDue();
+    const applyResult = run.apply(entry);
+    if (!applyResult) return;
+    yield* eventsAt(run.replica, { entry, applyResult }, sources);
+    yield* emissions.takeDueEmissions();
   }
 }
 
 async function* eventsAt(
   replica: Replica,
-  { entry, applied }: AppliedEntry,
+  { entry, applyResult }: AppliedEntry,
   { values, emissions }: { values: Values; emissions: FollowedEmissions },
 ): AsyncGenerator<RunEvent> {
-  for (const rawEvent of eventsOf(replica, entry, applied)) {
+  for (const rawEvent of eventsOf(replica, entry, applyResult)) {
     if (rawEvent.type !== 'event') continue;
     if (rawEvent.event.type === 'run:ended') yield* emissions.takeRemaining();
     yield await loadEvent(rawEvent, values);

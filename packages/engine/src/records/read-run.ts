@@ -2,7 +2,7 @@ import type { BlockLog, RunHeader, Plan, RunRecord } from '@heddle/core';
 import { isEnded } from '../store/journal.ts';
 import type { SharedStores } from '../store/stores.ts';
 import { foldRun } from './fold.ts';
-import { runNotFound } from './run-errors.ts';
+import { runNotFoundError } from './run-errors.ts';
 import { newRecord } from './run-record.ts';
 
 interface Sources {
@@ -61,7 +61,7 @@ export async function readRun(
 /** Returns the header of a run. Throws RUN_NOT_FOUND. */
 export async function readHeader({ stores }: Pick<Sources, 'stores'>, runId: string): Promise<RunHeader> {
   const header = await stores.runs.header(runId);
-  if (!header) throw runNotFound(runId);
+  if (!header) throw runNotFoundError(runId);
   return header;
 }
 

@@ -34,7 +34,7 @@ export class RecordWriter {
   #cancelDelay: (() => void) | undefined;
   #isDirty = true;
   #lastWrite: Promise<void> = Promise.resolve();
-  #pendingWrites = 0;
+  #pendingWriteCount = 0;
 
   constructor(options: RecordWriterOptions) {
     this.#options = options;
@@ -56,7 +56,7 @@ export class RecordWriter {
 
   /** True if the stored record and logs are up to date. */
   get isSaved(): boolean {
-    return !this.#isDirty && this.#pendingWrites === 0 && !this.#stopError && !this.#options.isWriting();
+    return !this.#isDirty && this.#pendingWriteCount === 0 && !this.#stopError && !this.#options.isWriting();
   }
 
   /** Saves within SAVE_DELAY_MS. */
@@ -81,7 +81,7 @@ export class RecordWriter {
    * run idle.
    */
   takeForCommit(batch: readonly AppliedEntry[]): RunProjection | undefined {
-    for (const { applied } of batch) this.markChanged(applied.logs);
+    for (const { applyResult } of batch) this.markChanged(applyResult.logs);
     return this.#options.isIdle() ? this.#take() : undefined;
   }
 
@@ -135,7 +135,7 @@ export class RecordWriter {
 
   async #write(): Promise<void> {
     const { record, logs } = this.#take();
-    this.#pendingWrites++;
+    this.#pendingWriteCount++;
     try {
       await this.#options.save(record, logs);
     } catch (error) {
@@ -143,7 +143,7 @@ export class RecordWriter {
       for (const log of logs) this.#addLog(log);
       throw error;
     } finally {
-      this.#pendingWrites--;
+      this.#pendingWriteCount--;
     }
   }
 }

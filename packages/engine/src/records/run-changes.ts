@@ -42,9 +42,9 @@ export async function readChanges(context: ReadChangesContext, limit: number): P
   await stores.changes.begin();
   const storedChanges = await stores.changes.read(limit);
   // Every change contains the current state of the run, so the last one is enough.
-  const latest = new Map(storedChanges.map((change) => [change.runId, change]));
+  const latestChanges = new Map(storedChanges.map((change) => [change.runId, change]));
   const changes: RunChanges['changes'] = [];
-  for (const change of latest.values()) {
+  for (const change of latestChanges.values()) {
     const { runId } = change;
     const summary = await summaryOf(change, definitions);
     if (isEngineError(summary)) context.onError(summary, runId);

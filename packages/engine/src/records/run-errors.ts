@@ -1,11 +1,11 @@
 import { EngineError } from '@heddle/core';
 import type { RunHeader } from '@heddle/core';
 
-export function runNotFound(runId: string): EngineError {
+export function runNotFoundError(runId: string): EngineError {
   return new EngineError('RUN_NOT_FOUND', `There is no run ${runId}.`, { details: { runId } });
 }
 
-export function runIdTaken(runId: string): EngineError {
+export function runIdTakenError(runId: string): EngineError {
   const message = `A run with the id ${runId} already exists: every run needs its own id.`;
   return new EngineError('RUN_ID_TAKEN', message, { details: { runId } });
 }
@@ -28,7 +28,7 @@ export function runStoppedByClose(runId: string): EngineError {
 }
 
 /** Returns the error RESUME_POINT_CLOSED for a pause point of the run. */
-export function pointClosed(runId: string): EngineError {
+export function pausePointClosedError(runId: string): EngineError {
   return new EngineError(
     'RESUME_POINT_CLOSED',
     `That pause point of run ${runId} is closed: the run has continued without it.`,

@@ -22,16 +22,16 @@ export interface IdleStateEvent {
 }
 
 /** Returns the events that a journal entry causes, in order. */
-export function eventsOf(replica: Replica, entry: Entry, applied: ApplyResult): RawEvent[] {
+export function eventsOf(replica: Replica, entry: Entry, applyResult: ApplyResult): RawEvent[] {
   const { runId } = replica;
   const { atMs } = entry;
   const events: RawEvent[] = [];
   if (entry.type === 'started')
     events.push(toRawEvent({ type: 'run:started', runId, atMs, workflowId: replica.plan.workflow.id }));
-  for (const log of applied.logs) events.push(logEvent(runId, atMs, log));
-  for (const transition of applied.transitions)
+  for (const log of applyResult.logs) events.push(logEvent(runId, atMs, log));
+  for (const transition of applyResult.transitions)
     if (transition.type === 'opened') events.push(iterationEvent(replica, atMs, transition));
-  for (const command of applied.commands) {
+  for (const command of applyResult.commands) {
     if (command.type === 'end') events.push(endEvent(replica, atMs, command.status));
     else if (isRetry(command, entry)) events.push(retryEvent(replica, atMs, command));
   }
@@ -112,12 +112,12 @@ function endEvent(replica: Replica, atMs: number, status: 'completed' | 'failed'
 
 /** Returns the event in the form for listeners, with its output fetched. */
 export async function loadEvent(
-  raw: Extract<RawEvent, { type: 'event' }>,
+  rawEvent: Extract<RawEvent, { type: 'event' }>,
   values: Values,
 ): Promise<RunEvent> {
-  if (!raw.output || !('output' in raw.event)) return raw.event;
-  const output: Json = await values.load(raw.output);
-  return { ...raw.event, output };
+  if (!rawEvent.output || !('output' in rawEvent.event)) return rawEvent.event;
+  const output: Json = await values.load(rawEvent.output);
+  return { ...rawEvent.event, output };
 }
 
 export function pausedEvent(

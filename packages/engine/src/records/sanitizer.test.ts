@@ -11,11 +11,11 @@ const sanitizer = new Sanitizer(new Values(store), createRedactor({ KEY: 'very-s
 describe('Sanitizer', () => {
   it('stores small values inline and large ones in the value store', async () => {
     expect(sanitizer.store({ n: 1 }, 'It')).toEqual({ v: { n: 1 } });
-    const large = { text: 'x'.repeat(8181) };
-    expect(sanitizer.store(large, 'It')).toEqual({ v: large });
-    const stored = await sanitizer.store({ text: 'x'.repeat(8182) }, 'It');
-    expect(stored).toMatchObject({ ref: { bytes: 8193 } });
-    expect(await new Values(store).load(stored)).toEqual({ text: 'x'.repeat(8182) });
+    const largeValue = { text: 'x'.repeat(8181) };
+    expect(sanitizer.store(largeValue, 'It')).toEqual({ v: largeValue });
+    const storedValue = await sanitizer.store({ text: 'x'.repeat(8182) }, 'It');
+    expect(storedValue).toMatchObject({ ref: { bytes: 8193 } });
+    expect(await new Values(store).load(storedValue)).toEqual({ text: 'x'.repeat(8182) });
   });
 
   it('counts bytes, not characters', async () => {
@@ -27,8 +27,8 @@ describe('Sanitizer', () => {
     expect(await sanitizer.store({ 'very-secret': ['a very-secret b'] }, 'It')).toEqual({
       v: { '«redacted:KEY»': ['a «redacted:KEY» b'] },
     });
-    const large = await sanitizer.store(`very-secret ${'x'.repeat(9000)}`, 'It');
-    expect(await new Values(store).load(large)).toMatch(/^«redacted:KEY» x/);
+    const storedText = await sanitizer.store(`very-secret ${'x'.repeat(9000)}`, 'It');
+    expect(await new Values(store).load(storedText)).toMatch(/^«redacted:KEY» x/);
   });
 
   it('wraps errors of the store in an InfrastructureError, but throws them unchanged to callers', async () => {
@@ -37,9 +37,11 @@ describe('Sanitizer', () => {
       new Values({ put: () => Promise.reject(storeError), get: () => undefined, prune: () => undefined }),
       createRedactor({}),
     );
-    const large = 'x'.repeat(9000);
-    await expect(async () => failingSanitizer.store(large, 'It')).rejects.toBeInstanceOf(InfrastructureError);
-    await expect(failingSanitizer.storeAllForCaller({ large }, 'It')).rejects.toBe(storeError);
+    const largeText = 'x'.repeat(9000);
+    await expect(async () => failingSanitizer.store(largeText, 'It')).rejects.toBeInstanceOf(
+      InfrastructureError,
+    );
+    await expect(failingSanitizer.storeAllForCaller({ large: largeText }, 'It')).rejects.toBe(storeError);
   });
 });
 

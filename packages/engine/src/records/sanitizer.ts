@@ -27,16 +27,16 @@ export class Sanitizer {
    */
   store(value: unknown, label: string): StoredValue | Promise<StoredValue> {
     const { json, maxBytes } = jsonCopy(value, label);
-    const redacted = this.#redactor.redactJson(json);
-    if (redacted === json && maxBytes <= INLINE_LIMIT_BYTES) return { v: json };
-    return wrapStoreErrors(() => this.#values.store(redacted));
+    const redactedJson = this.#redactor.redactJson(json);
+    if (redactedJson === json && maxBytes <= INLINE_LIMIT_BYTES) return { v: json };
+    return wrapStoreErrors(() => this.#values.store(redactedJson));
   }
 
   /** Stores a value like `store`, but throws the store's own error instead of an InfrastructureError. */
   storeForCaller(value: unknown, label: string): StoredValue | Promise<StoredValue> {
     try {
-      const stored = this.store(value, label);
-      return stored instanceof Promise ? stored.catch(rethrowCause) : stored;
+      const storedValue = this.store(value, label);
+      return storedValue instanceof Promise ? storedValue.catch(rethrowCause) : storedValue;
     } catch (error) {
       return rethrowCause(error);
     }
@@ -47,10 +47,10 @@ export class Sanitizer {
     values: { [key in K]: unknown },
     label: string,
   ): Promise<{ [key in K]: StoredValue }> {
-    const stored: [string, StoredValue][] = [];
+    const storedEntries: [string, StoredValue][] = [];
     for (const [key, value] of Object.entries(values))
-      stored.push([key, await this.storeForCaller(value, label)]);
-    return Object.fromEntries(stored) as { [key in K]: StoredValue };
+      storedEntries.push([key, await this.storeForCaller(value, label)]);
+    return Object.fromEntries(storedEntries) as { [key in K]: StoredValue };
   }
 
   /** Returns the value as JSON without secrets, regardless of its size. Throws BLOCK_FAILED like `store`. */

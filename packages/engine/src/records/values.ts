@@ -34,28 +34,28 @@ export class Values {
     return key.then((storedKey) => ({ ref: { key: storedKey, bytes } }));
   }
 
-  /** Fetches the values that `stored` refers to into `loaded`. Throws VALUE_MISSING. */
-  async fetch(stored: readonly StoredValue[], loaded: LoadedValues): Promise<void> {
-    for (const key of stored.flatMap(keysIn)) {
-      if (loaded.has(key)) continue;
+  /** Fetches the values that `storedValues` refer to into `loadedValues`. Throws VALUE_MISSING. */
+  async fetch(storedValues: readonly StoredValue[], loadedValues: LoadedValues): Promise<void> {
+    for (const key of storedValues.flatMap(keysIn)) {
+      if (loadedValues.has(key)) continue;
       const text = await this.#valueStore.get(key);
       if (text === undefined) throw valueMissing(key);
-      loaded.set(key, JSON.parse(text) as Json);
+      loadedValues.set(key, JSON.parse(text) as Json);
     }
   }
 
   /** Returns the value, fetched if it is not inline. Throws VALUE_MISSING. */
-  load(stored: StoredValue): Json | Promise<Json> {
-    if ('v' in stored) return stored.v;
-    const loaded: LoadedValues = new Map();
-    return this.fetch([stored], loaded).then(() => readLoaded(stored, loaded));
+  load(storedValue: StoredValue): Json | Promise<Json> {
+    if ('v' in storedValue) return storedValue.v;
+    const loadedValues: LoadedValues = new Map();
+    return this.fetch([storedValue], loadedValues).then(() => readLoaded(storedValue, loadedValues));
   }
 }
 
-/** Returns the value of `stored`, whose references must be in `loaded`. Throws VALUE_MISSING. */
-export function readLoaded(stored: StoredValue, loaded: LoadedValues): Json {
-  return materialize(stored, (key) => {
-    const value = loaded.get(key);
+/** Returns the value of `storedValue`, whose references must be in `loadedValues`. Throws VALUE_MISSING. */
+export function readLoaded(storedValue: StoredValue, loadedValues: LoadedValues): Json {
+  return materialize(storedValue, (key) => {
+    const value = loadedValues.get(key);
     if (value === undefined) throw valueMissing(key);
     return value;
   });

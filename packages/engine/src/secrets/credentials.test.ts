@@ -20,7 +20,7 @@ const CREDENTIAL = {
  * Returns an executor that waits for `ready`, gets the credential for its field `query`, and puts the secret into all
  * kinds of run data.
  */
-const credentialExecutor = (ready: Promise<void>): EngineExecutor => ({
+const createCredentialExecutor = (ready: Promise<void>): EngineExecutor => ({
   types: ['use'],
   class: 'effect',
   async execute(context) {
@@ -37,34 +37,34 @@ const credentialExecutor = (ready: Promise<void>): EngineExecutor => ({
 interface TestRun {
   credentials: TenantCredentials;
   fields?: JsonObject;
-  engine?: EngineOptions;
+  engineOptions?: EngineOptions;
 }
 
 /** Runs a block with these fields, and a block that reads its output. `visibleData`: all data that callers can read. */
-async function run({ credentials, fields = {}, engine: options }: TestRun) {
+async function run({ credentials, fields = {}, engineOptions: options }: TestRun) {
   const errors: unknown[] = [];
   const { promise: ready, resolve: signalReady } = Promise.withResolvers<void>();
   const engine = await createEngine({
-    blocks: [credentialExecutor(ready)],
+    blocks: [createCredentialExecutor(ready)],
     tenantCredentials: credentials,
     tenant: () => 'a',
     onError: (error) => void errors.push(error),
     ...options,
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const use = block('Use', 'use', { query: { provider: 'shop', type: 'api_key' }, ...fields });
-  const definition = workflow([use, fn('Next', 'return [<use.secret>]')], ['Start -> Use -> Next']);
-  const started = await engine.start({ workflow: definition }, {});
-  const reader = started.events()[Symbol.asyncIterator]();
+  const useBlock = block('Use', 'use', { query: { provider: 'shop', type: 'api_key' }, ...fields });
+  const definition = workflow([useBlock, fn('Next', 'return [<use.secret>]')], ['Start -> Use -> Next']);
+  const startedRun = await engine.start({ workflow: definition }, {});
+  const iterator = startedRun.events()[Symbol.asyncIterator]();
   const events: unknown[] = [];
-  let next = reader.next();
+  let nextEvent = iterator.next();
   signalReady();
-  for (let event = await next; event.done !== true; event = await next) {
+  for (let event = await nextEvent; event.done !== true; event = await nextEvent) {
     events.push(event.value);
-    next = reader.next();
+    nextEvent = iterator.next();
   }
-  const result = await started.result();
-  const { runId } = started;
+  const result = await startedRun.result();
+  const { runId } = startedRun;
   const visibleData = JSON.stringify([
     result,
     events,
@@ -103,7 +103,7 @@ it('redacts the credential in the error of the block', async () => {
 it('also calls the source for a workflow without a tenant, and returns undefined for an unknown credential', async () => {
   const queries: unknown[] = [];
   const find: TenantCredentials['find'] = (tenant) => void queries.push(tenant);
-  const { result } = await run({ credentials: { find }, engine: { tenant: () => undefined } });
+  const { result } = await run({ credentials: { find }, engineOptions: { tenant: () => undefined } });
   expect(result).toMatchObject({ status: 'completed', output: { result: [null] } });
   expect(queries).toEqual([undefined]);
 });

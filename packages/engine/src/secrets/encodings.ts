@@ -20,11 +20,11 @@ const PEM_BOUNDARY = /^-----(?:BEGIN|END) [A-Z0-9 ]+-----$/;
 export function secretPartsOf(value: string): Set<string> {
   const parts = new Set<string>();
   for (const text of [value, ...stringsInJson(value)]) {
-    const trimmed = text.trim();
-    const lines = trimmed.split(/\r\n?|\n/);
+    const trimmedText = text.trim();
+    const lines = trimmedText.split(/\r\n?|\n/);
     if (lines.length > 1) parts.add(lines.join('\n')).add(lines.join('\r\n'));
-    else parts.add(trimmed);
-    for (const line of lines.length > 1 ? lines.map((each) => each.trim()) : [])
+    else parts.add(trimmedText);
+    for (const line of lines.length > 1 ? lines.map((rawLine) => rawLine.trim()) : [])
       if (line.length >= MIN_PART_CHARS && !PEM_BOUNDARY.test(line)) parts.add(line);
   }
   return parts;
@@ -98,8 +98,8 @@ function hostForms(text: string): string[] {
  */
 function base64Forms(bytes: Buffer): string[] {
   const alignedForms = [0, 1, 2].map((offset) => {
-    const shifted = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
-    return shifted.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
+    const shiftedBase64 = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
+    return shiftedBase64.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
   });
   return [bytes.toString('base64').replace(/=+$/, ''), ...alignedForms];
 }

@@ -12,7 +12,7 @@ export interface AutomatonState {
 }
 
 /**
- * The automaton of Aho and Corasick. It finds forms in a text: the encodings in which secrets can occur. A state is
+ * An Aho–Corasick automaton. It finds forms in a text: the encodings in which secrets can occur. A state is
  * created from the sorted forms when a text first reaches it, so that thousands of long secrets take little memory.
  */
 export class FormAutomaton {
@@ -49,14 +49,14 @@ export class FormAutomaton {
   }
 
   /** Returns the state after another character. Its amortized time is logarithmic in the number of forms. */
-  next(current: AutomatonState, code: number): AutomatonState {
+  next(currentState: AutomatonState, code: number): AutomatonState {
     for (
-      let state: AutomatonState | undefined = current;
+      let state: AutomatonState | undefined = currentState;
       state && state !== this.#root;
       state = state.fallback
     ) {
-      const next = this.#extend(state, code);
-      if (next) return next;
+      const nextState = this.#extend(state, code);
+      if (nextState) return nextState;
     }
     return this.#firstState(code) ?? this.#root;
   }
@@ -100,7 +100,7 @@ export class FormAutomaton {
     const end = this.#lowerBound({ ...state, first }, code + 1);
     const fallback = state === this.#root ? undefined : this.#longestSuffix(state.fallback, code);
     const isForm = this.#forms[first]?.length === depth;
-    const created: AutomatonState = {
+    const createdState: AutomatonState = {
       first,
       end,
       depth,
@@ -108,9 +108,9 @@ export class FormAutomaton {
       form: isForm ? this.#forms[first] : fallback?.form,
       incompleteForm: fallback?.incompleteForm,
     };
-    if (!isForm || end - first > 1) created.incompleteForm = created;
-    this.#states.set(key, created);
-    return created;
+    if (!isForm || end - first > 1) createdState.incompleteForm = createdState;
+    this.#states.set(key, createdState);
+    return createdState;
   }
 
   #longestSuffix(prefix: AutomatonState | undefined, code: number): AutomatonState | undefined {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byScale } from '../../../../test/support/scale.ts';
-import { dynamicRedactionStream } from './redaction-stream.ts';
+import { pickByScale } from '../../../../test/support/scale.ts';
+import { createDynamicRedactionStream } from './redaction-stream.ts';
 import type { RedactionStream } from './redaction-stream.ts';
 import { createRedactor, NO_SECRETS } from './redactor.ts';
 import type { Redactor } from './redactor.ts';
 
 const SECRET = 'sesame-open';
-const HIDDEN = '«redacted:KEY»';
+const REDACTED = '«redacted:KEY»';
 const redactor = createRedactor({ KEY: SECRET });
 
 /** Returns the text that is published after each part, and at the end. */
@@ -35,7 +35,7 @@ describe('a stream of redacted text', () => {
       'say ',
       '',
       '',
-      `${HIDDEN} `,
+      `${REDACTED} `,
       'now',
     ]);
   });
@@ -104,7 +104,11 @@ describe('a stream of redacted text', () => {
             typeof piece === 'string' ? piece : secretPair[0].slice(0, piece),
           );
           const text = parts.join('');
-          fc.pre([firstRedactor, secondRedactor].every((each) => each.redactText(text) === text));
+          fc.pre(
+            [firstRedactor, secondRedactor].every(
+              (secretRedactor) => secretRedactor.redactText(text) === text,
+            ),
+          );
           expect(publishParts(firstRedactor.createStream(), parts)).toEqual(
             publishParts(secondRedactor.createStream(), parts),
           );
@@ -113,7 +117,7 @@ describe('a stream of redacted text', () => {
           expect(stream.end({ isInterrupted: true })).toBe(otherStream.end({ isInterrupted: true }));
         },
       ),
-      { numRuns: byScale(300, 5000) },
+      { numRuns: pickByScale(300, 5000) },
     );
   });
 
@@ -143,7 +147,7 @@ describe('a stream of redacted text', () => {
           expect(publishParts(createdRedactor.createStream(), text.split('')).join('')).toBe(redactedText);
         },
       ),
-      { numRuns: byScale(400, 5000) },
+      { numRuns: pickByScale(400, 5000) },
     );
   });
 
@@ -165,7 +169,7 @@ describe('a stream of redacted text', () => {
           expect(wrongStarts).toEqual([]);
         },
       ),
-      { numRuns: byScale(150, 3000) },
+      { numRuns: pickByScale(150, 3000) },
     );
   });
 
@@ -211,16 +215,16 @@ describe('a stream of redacted text', () => {
 
 describe('a stream whose redactor changes', () => {
   it('also redacts secrets that are added between two parts', () => {
-    let current = NO_SECRETS;
-    const stream = dynamicRedactionStream(() => current);
+    let currentRedactor = NO_SECRETS;
+    const stream = createDynamicRedactionStream(() => currentRedactor);
     expect(stream.push('say ')).toBe('say ');
-    current = redactor;
+    currentRedactor = redactor;
     expect(stream.push('ses')).toBe('');
-    current = createRedactor({ KEY: SECRET, OTHER: 'sesame-seed' });
+    currentRedactor = createRedactor({ KEY: SECRET, OTHER: 'sesame-seed' });
     expect(stream.push('ame-')).toBe('');
     expect(stream.push('seed ')).toBe('«redacted:OTHER» ');
-    expect(stream.push(`${SECRET} ses`)).toBe(`${HIDDEN} `);
-    current = createRedactor({ KEY: SECRET, OTHER: 'sesame-seed', LAST: 'x-ray' });
+    expect(stream.push(`${SECRET} ses`)).toBe(`${REDACTED} `);
+    currentRedactor = createRedactor({ KEY: SECRET, OTHER: 'sesame-seed', LAST: 'x-ray' });
     expect(stream.end()).toBe('ses');
   });
 });

@@ -20,7 +20,7 @@ export interface RedactionStream {
 export const PASS_THROUGH: RedactionStream = { push: (part) => part, end: () => '', buffered: '' };
 
 /** Returns a stream that always uses the current redactor, which may change between two parts. */
-export function dynamicRedactionStream(
+export function createDynamicRedactionStream(
   getRedactor: () => { createStream(): RedactionStream },
 ): RedactionStream {
   let redactor = getRedactor();
@@ -63,7 +63,7 @@ const LIMIT_WITH_SPACE = 256;
  */
 export class FormStream implements RedactionStream {
   readonly #automaton: FormAutomaton;
-  readonly #replacement: (name: string) => string;
+  readonly #createReplacement: (name: string) => string;
   readonly #heldText = new TextQueue();
   /** Ranges in the text that is held, in order. They do not overlap. */
   readonly #ranges: HeldRange[] = [];
@@ -80,9 +80,9 @@ export class FormStream implements RedactionStream {
   /** A high surrogate that was taken from the held text and not returned yet. */
   #highSurrogate = '';
 
-  constructor(automaton: FormAutomaton, replacement: (name: string) => string) {
+  constructor(automaton: FormAutomaton, createReplacement: (name: string) => string) {
     this.#automaton = automaton;
-    this.#replacement = replacement;
+    this.#createReplacement = createReplacement;
     this.#state = automaton.root;
     const limit = 2 ** Math.ceil(Math.log2(Math.max(automaton.maxFormLength, MIN_LIMIT)));
     this.#limit = automaton.hasSpace ? Math.min(limit, LIMIT_WITH_SPACE) : limit;
@@ -108,26 +108,30 @@ export class FormStream implements RedactionStream {
         });
     }
     const heldLength = Math.min(this.#length - this.#wordStart, this.#limit);
-    const published =
+    const publishedText =
       this.#highSurrogate +
       this.#publish(this.#length - Math.max(heldLength, this.#state.incompleteForm?.depth ?? 0));
-    this.#highSurrogate = /[\uD800-\uDBFF]$/.test(published) ? published.slice(-1) : '';
-    return this.#highSurrogate === '' ? published : published.slice(0, -1);
+    this.#highSurrogate = /[\uD800-\uDBFF]$/.test(publishedText) ? publishedText.slice(-1) : '';
+    return this.#highSurrogate === '' ? publishedText : publishedText.slice(0, -1);
   }
 
   end(options?: { isInterrupted: boolean }): string {
     this.#state = this.#automaton.root;
     if (options?.isInterrupted) return '';
-    const remaining = this.#highSurrogate + this.#publish(this.#length);
+    const remainingText = this.#highSurrogate + this.#publish(this.#length);
     this.#highSurrogate = '';
-    return remaining;
+    return remainingText;
   }
 
   /** Adds a range that ends where the text ends. Overlapping ranges get the name of the range that begins first. */
   #addRange(range: HeldRange): void {
-    for (let last = this.#ranges.at(-1); last && last.end > range.start; last = this.#ranges.at(-1)) {
-      if (last.start < range.start) {
-        last.end = range.end;
+    for (
+      let lastRange = this.#ranges.at(-1);
+      lastRange && lastRange.end > range.start;
+      lastRange = this.#ranges.at(-1)
+    ) {
+      if (lastRange.start < range.start) {
+        lastRange.end = range.end;
         return;
       }
       this.#ranges.pop();
@@ -145,7 +149,7 @@ export class FormStream implements RedactionStream {
         endPosition = Math.min(endPosition, start);
         break;
       }
-      parts.push(this.#heldText.take(start - position), this.#replacement(name));
+      parts.push(this.#heldText.take(start - position), this.#createReplacement(name));
       this.#heldText.take(end - start);
       position = end;
       count++;
@@ -178,10 +182,10 @@ class TextQueue {
   }
 
   /** Removes the next characters and returns them. */
-  take(chars: number): string {
+  take(charCount: number): string {
     const pieces: string[] = [];
-    this.length -= chars;
-    for (let remaining = chars; remaining > 0 && this.#takenCount < this.#parts.length;) {
+    this.length -= charCount;
+    for (let remaining = charCount; remaining > 0 && this.#takenCount < this.#parts.length;) {
       const part = this.#parts[this.#takenCount] ?? '';
       const piece = part.slice(this.#offset, this.#offset + remaining);
       pieces.push(piece);

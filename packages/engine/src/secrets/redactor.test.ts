@@ -5,7 +5,7 @@ import { createRedactor } from './redactor.ts';
 
 const SECRET = 'p@ss"w/ör d+1';
 const redactor = createRedactor({ KEY: SECRET });
-const HIDDEN = '«redacted:KEY»';
+const REDACTED = '«redacted:KEY»';
 
 describe('redaction', () => {
   it.each<[string, string]>([
@@ -18,22 +18,22 @@ describe('redaction', () => {
     ['in base64', Buffer.from(SECRET).toString('base64').replace(/=+$/, '')],
     ['in base64url', Buffer.from(SECRET).toString('base64url')],
   ])('removes a value %s', (_where, form) => {
-    expect(redactor.redactText(`a ${form} b ${form}`)).toBe(`a ${HIDDEN} b ${HIDDEN}`);
+    expect(redactor.redactText(`a ${form} b ${form}`)).toBe(`a ${REDACTED} b ${REDACTED}`);
   });
 
   it.each(['', 'u', 'us', 'user:'])('removes the base64 of a longer text that begins with "%s"', (prefix) => {
     for (const suffix of ['', ':x', 'xy', 'xyz']) {
       const text = Buffer.from(prefix + SECRET + suffix).toString('base64');
       const result = redactor.redactText(text);
-      expect(result).toContain(HIDDEN);
-      expect(result.replace(HIDDEN, '').length).toBeLessThan(text.length - Buffer.from(SECRET).length);
+      expect(result).toContain(REDACTED);
+      expect(result.replace(REDACTED, '').length).toBeLessThan(text.length - Buffer.from(SECRET).length);
     }
   });
 
   it('redacts every string in a value, including keys, and keeps the rest', () => {
     expect(redactor.redactJson({ a: [SECRET, 5, null], [`k-${SECRET}`]: { b: true } })).toEqual({
-      a: [HIDDEN, 5, null],
-      [`k-${HIDDEN}`]: { b: true },
+      a: [REDACTED, 5, null],
+      [`k-${REDACTED}`]: { b: true },
     });
   });
 
@@ -44,27 +44,31 @@ describe('redaction', () => {
 
   it('keeps both values of keys that differ only in the secret', () => {
     expect(redactor.redactJson({ [SECRET]: 1, [encodeURIComponent(SECRET)]: 2 })).toEqual({
-      [HIDDEN]: 1,
-      [`${HIDDEN} (2)`]: 2,
+      [REDACTED]: 1,
+      [`${REDACTED} (2)`]: 2,
     });
   });
 
   it('numbers thousands of keys that redaction makes equal in linear time', () => {
     // Each key contains the secret 13 times, in one of two forms each time.
-    const spellings = [SECRET, encodeURIComponent(SECRET)];
+    const forms = [SECRET, encodeURIComponent(SECRET)];
     const keys = Array.from({ length: 2 ** 13 }, (_, number) =>
-      Array.from({ length: 13 }, (_bit, bit) => spellings[(number >> bit) & 1]).join('-'),
+      Array.from({ length: 13 }, (_bit, bit) => forms[(number >> bit) & 1]).join('-'),
     );
-    const hidden = Array.from({ length: 13 }, () => HIDDEN).join('-');
+    const redactedKey = Array.from({ length: 13 }, () => REDACTED).join('-');
     const result = redactor.redactJson(Object.fromEntries(keys.map((key, index) => [key, index])));
     expect(Object.keys(result as object)).toEqual(
-      keys.map((_, index) => (index === 0 ? hidden : `${hidden} (${index + 1})`)),
+      keys.map((_, index) => (index === 0 ? redactedKey : `${redactedKey} (${index + 1})`)),
     );
   });
 
   it('skips a number that another key already has', () => {
     const value = { [SECRET]: 1, [`${SECRET} (2)`]: 2, [encodeURIComponent(SECRET)]: 3 };
-    expect(redactor.redactJson(value)).toEqual({ [HIDDEN]: 1, [`${HIDDEN} (2)`]: 2, [`${HIDDEN} (3)`]: 3 });
+    expect(redactor.redactJson(value)).toEqual({
+      [REDACTED]: 1,
+      [`${REDACTED} (2)`]: 2,
+      [`${REDACTED} (3)`]: 3,
+    });
   });
 
   it('prefers the longer of two values if one contains the other', () => {
@@ -83,7 +87,7 @@ describe('redaction', () => {
     );
   });
 
-  it('removes a value without its surrounding blanks', () => {
+  it('removes a value without its surrounding white space', () => {
     const paddedRedactor = createRedactor({ KEY: '  a padded value\n' });
     expect(paddedRedactor.redactText('[a padded value]')).toBe('[«redacted:KEY»]');
     expect(paddedRedactor.redactText(Buffer.from('a padded value').toString('base64'))).toContain(
@@ -99,8 +103,8 @@ describe('redaction', () => {
       'short',
       '-----END PRIVATE KEY-----',
     ];
-    for (const end of ['\n', '\r\n', '\r']) {
-      const keyRedactor = createRedactor({ PEM: lines.join(end) });
+    for (const lineEnding of ['\n', '\r\n', '\r']) {
+      const keyRedactor = createRedactor({ PEM: lines.join(lineEnding) });
       expect(keyRedactor.redactText('the lines hkiG9w0BAQEFAASC and MIIEvQIBADANBgkq')).toBe(
         'the lines «redacted:PEM» and «redacted:PEM»',
       );
@@ -143,12 +147,12 @@ describe('redaction', () => {
   ])('removes a value that appears in a URL as %s', (_where, value, url) => {
     const text = createRedactor({ KEY: value }).redactText(`requested ${url}`);
     expect(text).toContain('«redacted:KEY»');
-    expect(text.length).toBeLessThan(`requested ${url}`.length + HIDDEN.length - 5);
+    expect(text.length).toBeLessThan(`requested ${url}`.length + REDACTED.length - 5);
   });
 
   it('removes all values of a name, including earlier ones', () => {
     expect(createRedactor({ KEY: ['old-value', 'new-value'] }).redactText('old-value new-value')).toBe(
-      `${HIDDEN} ${HIDDEN}`,
+      `${REDACTED} ${REDACTED}`,
     );
   });
 

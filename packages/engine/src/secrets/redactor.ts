@@ -48,13 +48,13 @@ export function createRedactor(values: SecretValues): Redactor {
   };
   const redactNumber = (value: number): Json => {
     const name = nameByNumber.get(value);
-    return name === undefined ? value : replacement(name);
+    return name === undefined ? value : createReplacement(name);
   };
   let automaton: FormAutomaton | undefined;
   return {
     redactText,
     redactJson: (value) => redactJson(value, { redactText, redactNumber }),
-    createStream: () => new FormStream((automaton ??= new FormAutomaton(nameByForm)), replacement),
+    createStream: () => new FormStream((automaton ??= new FormAutomaton(nameByForm)), createReplacement),
   };
 }
 
@@ -68,7 +68,7 @@ function indexForms(values: SecretValues): {
 } {
   const nameByForm = new Map<string, string>();
   const nameByNumber = new Map<number, string>();
-  const add = (form: string, name: string): void => {
+  const addForm = (form: string, name: string): void => {
     if (form.length >= MIN_SECRET_CHARS && !KEYWORDS.has(form) && !nameByForm.has(form))
       nameByForm.set(form, name);
   };
@@ -76,11 +76,12 @@ function indexForms(values: SecretValues): {
     const name = key.replace(/[^\w.-]/g, '_');
     for (const part of [value].flat().flatMap((item) => [...secretPartsOf(item)])) {
       if (part.length < MIN_SECRET_CHARS || KEYWORDS.has(part)) continue;
-      for (const form of encodingsOf(part)) add(form, name);
+      for (const form of encodingsOf(part)) addForm(form, name);
       const number = numberOf(part);
       if (number === undefined || String(Math.abs(number)).length < MIN_SECRET_CHARS) continue;
-      add(String(number), name);
-      for (const signed of [number, -number]) if (!nameByNumber.has(signed)) nameByNumber.set(signed, name);
+      addForm(String(number), name);
+      for (const signedNumber of [number, -number])
+        if (!nameByNumber.has(signedNumber)) nameByNumber.set(signedNumber, name);
     }
   }
   return { nameByForm, nameByNumber };
@@ -89,7 +90,7 @@ function indexForms(values: SecretValues): {
 const PAIR_HASH_COUNT = 2 ** 16;
 
 /**
- * Finds forms in texts with the algorithm of Wu and Manber, which skips pairs of characters that occur in no form. The
+ * Finds forms in texts with the Wu–Manber algorithm, which skips pairs of characters that occur in no form. The
  * time grows with the length of the text, and only little with the number of forms. A regular expression of thousands
  * of forms would be too large.
  */
@@ -131,9 +132,9 @@ class FormFinder {
       const start = lastIndex - this.#minLength;
       const form = this.#formAt(text, start);
       if (form === undefined) continue;
-      const last = ranges.at(-1);
+      const lastRange = ranges.at(-1);
       const end = start + form.length;
-      if (last !== undefined && start < last.end) last.end = Math.max(last.end, end);
+      if (lastRange !== undefined && start < lastRange.end) lastRange.end = Math.max(lastRange.end, end);
       else ranges.push({ start, end, name: this.#nameByForm.get(form) ?? '' });
     }
     return ranges;
@@ -150,7 +151,7 @@ function pairHashAt(text: string, index: number): number {
   return ((text.charCodeAt(index - 1) << 8) ^ text.charCodeAt(index)) & (PAIR_HASH_COUNT - 1);
 }
 
-function replacement(name: string): string {
+function createReplacement(name: string): string {
   return `«redacted:${name}»`;
 }
 
@@ -158,7 +159,7 @@ function replaceRanges(text: string, ranges: readonly TextRange[]): string {
   let result = '';
   let position = 0;
   for (const { start, end, name } of ranges) {
-    result += text.slice(position, start) + replacement(name);
+    result += text.slice(position, start) + createReplacement(name);
     position = end;
   }
   return result + text.slice(position);
@@ -169,12 +170,12 @@ interface ScalarRedactor {
   redactNumber(value: number): Json;
 }
 
-function redactJson(value: Json, scalars: ScalarRedactor): Json {
-  if (typeof value === 'string') return scalars.redactText(value);
-  if (typeof value === 'number') return scalars.redactNumber(value);
+function redactJson(value: Json, scalarRedactor: ScalarRedactor): Json {
+  if (typeof value === 'string') return scalarRedactor.redactText(value);
+  if (typeof value === 'number') return scalarRedactor.redactNumber(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
-    const items = value.map((item) => redactJson(item, scalars));
+    const items = value.map((item) => redactJson(item, scalarRedactor));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
   const entries = Object.entries(value);
@@ -182,8 +183,8 @@ function redactJson(value: Json, scalars: ScalarRedactor): Json {
   const nextNumbers = new Map<string, number>();
   for (const [key, item] of entries)
     redactedEntries.set(
-      uniqueKey(scalars.redactText(key), redactedEntries, nextNumbers),
-      redactJson(item, scalars),
+      uniqueKey(scalarRedactor.redactText(key), redactedEntries, nextNumbers),
+      redactJson(item, scalarRedactor),
     );
   const isUnchanged = [...redactedEntries].every(
     ([key, item], index) => key === entries[index]?.[0] && item === entries[index][1],
@@ -196,10 +197,14 @@ function redactJson(value: Json, scalars: ScalarRedactor): Json {
  *
  * `nextNumbers`: the number to try next for each key, so that many equal keys take linear time.
  */
-function uniqueKey(key: string, taken: ReadonlyMap<string, Json>, nextNumbers: Map<string, number>): string {
-  if (!taken.has(key)) return key;
+function uniqueKey(
+  key: string,
+  existingEntries: ReadonlyMap<string, Json>,
+  nextNumbers: Map<string, number>,
+): string {
+  if (!existingEntries.has(key)) return key;
   let number = nextNumbers.get(key) ?? 2;
-  while (taken.has(`${key} (${number})`)) number++;
+  while (existingEntries.has(`${key} (${number})`)) number++;
   nextNumbers.set(key, number + 1);
   return `${key} (${number})`;
 }

@@ -12,7 +12,7 @@ import type { Stores } from './stores.ts';
 const REQUEST = { runId: 'r', kind: 'cancel', payload: null } as const;
 const HOUR_MS = 3_600_000;
 
-function open(options: StoreOptions): Stores {
+function openTestStores(options: StoreOptions): Stores {
   const stores = openStores(options);
   onTestFinished(() => stores.close());
   return stores;
@@ -24,7 +24,7 @@ function serve(control: ControlStore, handle: ControlHandler): Promise<() => Pro
 
 it('waits for the outcome of a request', async () => {
   const clock = new TestClock();
-  const { control } = open({ clock });
+  const { control } = openTestStores({ clock });
   const id = await control.add(REQUEST);
   const outcome = waitForOutcome(control, id, { clock, timeoutMs: 1000 });
   await vi.waitUntil(() => clock.pendingTimerCount > 0);
@@ -36,7 +36,7 @@ it('waits for the outcome of a request', async () => {
 
 it('stops waiting after the timeout, and leaves the request open for a later server', async () => {
   const clock = new TestClock();
-  const { control } = open({ clock });
+  const { control } = openTestStores({ clock });
   const id = await control.add(REQUEST);
   const outcome = waitForOutcome(control, id, { clock, timeoutMs: 90 });
   for (const ms of [10, 20, 40, 20]) {
@@ -56,7 +56,7 @@ it('stores an outcome at the next check if its first write failed, without handl
   let isDiskFull = true;
   const server = new ControlServer({
     requests: {
-      pending: () => [request],
+      openRequests: () => [request],
       settle: async (_id, outcome) => {
         if (isDiskFull) throw new Error('disk full');
         savedOutcomes.push(outcome);
@@ -82,7 +82,7 @@ it('does not handle a request again that was settled while the open requests wer
   let handledCount = 0;
   const server = new ControlServer({
     requests: {
-      pending: () => new Promise((resolve) => resolveReads.push(resolve)),
+      openRequests: () => new Promise((resolve) => resolveReads.push(resolve)),
       settle: async (_id, outcome) => void outcomes.push(outcome),
     },
     onError: (error: unknown) => {
@@ -103,11 +103,11 @@ it('does not handle a request again that was settled while the open requests wer
 
 /** Adds a request as another process would, but without a notification. */
 function insertRequest(
-  data: string,
+  dataFolder: string,
   id: string,
   columns: { createdMs?: number; outcome?: string } = {},
 ): void {
-  const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
+  const db = openDatabase(join(dataFolder, 'heddle.db'), { readOnly: false, durability: 'process' });
   db.prepare(
     'INSERT INTO control (id, run_id, kind, payload, created_ms, outcome) VALUES (?, ?, ?, ?, ?, ?)',
   ).run(id, 'r', 'resume', '{"input":1}', columns.createdMs ?? 7, columns.outcome ?? null);
@@ -115,12 +115,12 @@ function insertRequest(
 }
 
 it('finds a request by polling if there is no notification', async () => {
-  const data = createDataFolder();
+  const dataFolder = createDataFolder();
   const clock = new TestClock();
-  const { control } = open({ data, clock });
+  const { control } = openTestStores({ data: dataFolder, clock });
   const handledRequests: ControlRequest[] = [];
   const stop = await serve(control, (request) => handledRequests.push(request));
-  insertRequest(data, 'polled');
+  insertRequest(dataFolder, 'polled');
   clock.advance(249);
   expect(handledRequests).toEqual([]);
   clock.advance(1);
@@ -136,39 +136,39 @@ it('finds a request by polling if there is no notification', async () => {
 });
 
 it('handles a request of another process when it is notified, without polling', async () => {
-  const data = createDataFolder();
-  const owner = open({ data, clock: new TestClock() });
-  const stop = await serve(owner.control, ({ payload }) => payload);
+  const dataFolder = createDataFolder();
+  const ownerStores = openTestStores({ data: dataFolder, clock: new TestClock() });
+  const stop = await serve(ownerStores.control, ({ payload }) => payload);
   onTestFinished(() => void stop());
-  const reader = open({ data, readOnly: true });
-  const id = await reader.control.add({ ...REQUEST, payload: { reason: 'tired' } });
-  await vi.waitUntil(() => reader.control.outcome(id), { timeout: 10_000 });
-  expect(reader.control.outcome(id)).toEqual({ status: 'done', value: { reason: 'tired' } });
+  const readerStores = openTestStores({ data: dataFolder, readOnly: true });
+  const id = await readerStores.control.add({ ...REQUEST, payload: { reason: 'tired' } });
+  await vi.waitUntil(() => readerStores.control.outcome(id), { timeout: 10_000 });
+  expect(readerStores.control.outcome(id)).toEqual({ status: 'done', value: { reason: 'tired' } });
 });
 
 it('the next owner handles requests without an outcome again', async () => {
-  const data = createDataFolder();
+  const dataFolder = createDataFolder();
   const clock = new TestClock();
-  const firstStores = openStores({ data, clock });
+  const firstStores = openStores({ data: dataFolder, clock });
   const id = await firstStores.control.add(REQUEST);
   let startedCount = 0;
   await serve(firstStores.control, () => new Promise(() => (startedCount += 1)));
   expect(startedCount).toBe(1);
   firstStores.close();
-  const secondStores = open({ data, clock });
+  const secondStores = openTestStores({ data: dataFolder, clock });
   await serve(secondStores.control, () => 'by the next owner');
   await vi.waitUntil(() => secondStores.control.outcome(id));
 });
 
 it('deletes outcomes after a day, but no open request', async () => {
-  const data = createDataFolder();
-  openStores({ data }).close();
+  const dataFolder = createDataFolder();
+  openStores({ data: dataFolder }).close();
   const outcome = '{"status":"done","value":null}';
-  insertRequest(data, 'old', { createdMs: 0, outcome });
-  insertRequest(data, 'new', { createdMs: 2 * HOUR_MS, outcome });
-  insertRequest(data, 'open', { createdMs: 0 });
-  const { control } = open({ data, clock: new TestClock(25 * HOUR_MS) });
+  insertRequest(dataFolder, 'old', { createdMs: 0, outcome });
+  insertRequest(dataFolder, 'new', { createdMs: 2 * HOUR_MS, outcome });
+  insertRequest(dataFolder, 'open', { createdMs: 0 });
+  const { control } = openTestStores({ data: dataFolder, clock: new TestClock(25 * HOUR_MS) });
   await vi.waitUntil(() => control.outcome('old') === undefined);
   expect(control.outcome('new')).toBeDefined();
-  expect(await control.pending()).toMatchObject([{ id: 'open' }]);
+  expect(await control.openRequests()).toMatchObject([{ id: 'open' }]);
 });

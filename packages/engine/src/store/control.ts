@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isEngineError } from '@heddle/core';
 import type { Clock, Json } from '@heddle/core';
 import { polls } from '../clock.ts';
-import { parseStored } from './errors.ts';
+import { parseStoredJson } from './errors.ts';
 
 export type ControlKind = 'cancel' | 'resume';
 
@@ -41,7 +41,7 @@ export interface RequestStore {
   /** Returns the outcome; undefined while the request is open. */
   outcome(id: string): Promise<ControlOutcome | undefined> | ControlOutcome | undefined;
   /** Returns the open requests, oldest first. `owner`: id of a process; returns only requests for runs that it owns. */
-  pending(owner?: string): Promise<ControlRequest[]> | ControlRequest[];
+  openRequests(owner?: string): Promise<ControlRequest[]> | ControlRequest[];
   /** Stores the outcome of a request that has none yet. */
   settle(id: string, outcome: ControlOutcome): Promise<void>;
   /** Removes the request and its outcome. */
@@ -82,16 +82,16 @@ export function toControlRow({ runId, kind, payload }: NewControlRequest, create
 
 /** Returns the request in a row. Throws JOURNAL_CORRUPT. */
 export function readControlRow(row: ControlRow): ControlRequest {
-  return { ...row, payload: parseStored<Json>(row.payload, `request "${row.id}"`) };
+  return { ...row, payload: parseStoredJson<Json>(row.payload, `request "${row.id}"`) };
 }
 
 /** Returns the outcome that is stored as `text`; undefined while the column is empty. Throws JOURNAL_CORRUPT. */
 export function readOutcome(id: string, text: unknown): ControlOutcome | undefined {
-  return typeof text === 'string' ? parseStored(text, `outcome of request "${id}"`) : undefined;
+  return typeof text === 'string' ? parseStoredJson(text, `outcome of request "${id}"`) : undefined;
 }
 
 interface ControlServerOptions {
-  requests: Pick<RequestStore, 'pending' | 'settle'>;
+  requests: Pick<RequestStore, 'openRequests' | 'settle'>;
   /** Receives the errors of the store. */
   onError(error: unknown): void;
   handle: ControlHandler;
@@ -106,7 +106,7 @@ export class ControlServer {
   readonly #requestsInProgress = new Map<string, Promise<void>>();
   readonly #unsavedOutcomes = new Map<string, ControlOutcome>();
   /** For each read of the open requests that is in progress: the requests that were settled since it began. */
-  readonly #settledIdsByRead = new Set<Set<string>>();
+  readonly #settledIdSets = new Set<Set<string>>();
   #isStopped = false;
 
   constructor(options: ControlServerOptions) {
@@ -119,12 +119,12 @@ export class ControlServer {
    */
   async check(owner?: string): Promise<void> {
     const settledIds = new Set<string>();
-    this.#settledIdsByRead.add(settledIds);
+    this.#settledIdSets.add(settledIds);
     let openRequests: ControlRequest[];
     try {
-      openRequests = await this.#options.requests.pending(owner);
+      openRequests = await this.#options.requests.openRequests(owner);
     } finally {
-      this.#settledIdsByRead.delete(settledIds);
+      this.#settledIdSets.delete(settledIds);
     }
     if (this.#isStopped) return;
     for (const [id, outcome] of this.#unsavedOutcomes)
@@ -152,7 +152,7 @@ export class ControlServer {
     this.#unsavedOutcomes.delete(id);
     try {
       await this.#options.requests.settle(id, outcome);
-      for (const settledIds of this.#settledIdsByRead) settledIds.add(id);
+      for (const settledIds of this.#settledIdSets) settledIds.add(id);
       this.#requestsInProgress.delete(id);
     } catch (error) {
       this.#unsavedOutcomes.set(id, outcome);

@@ -23,9 +23,9 @@ export function toJournalRow(entry: Entry): JournalRow {
  */
 export function readJournal(runId: string, rows: readonly JournalRow[]): Entry[] {
   const entries = readTail(runId, rows, undefined);
-  const [first] = entries;
-  if (first && first.type !== 'started')
-    throw journalCorruptError(runId, `its first entry is "${first.type}"`);
+  const [firstEntry] = entries;
+  if (firstEntry && firstEntry.type !== 'started')
+    throw journalCorruptError(runId, `its first entry is "${firstEntry.type}"`);
   return entries;
 }
 

@@ -57,7 +57,7 @@ export interface LeasedStores extends SharedStores {
 }
 
 /** Returns the error RUN_ELSEWHERE for a run that another process holds. */
-export function heldByAnother(runId: string): EngineError {
+export function runHeldByAnother(runId: string): EngineError {
   return new EngineError(
     'RUN_ELSEWHERE',
     `Run ${runId} belongs to another process, or is being recovered by one: this process cannot change it. Read the run from the database, or send a request to its process.`,
@@ -65,7 +65,7 @@ export function heldByAnother(runId: string): EngineError {
   );
 }
 
-/** True for an error that `heldByAnother` created: for this run, or for any run if `runId` is absent. */
+/** True for an error that `runHeldByAnother` created: for this run, or for any run if `runId` is absent. */
 export function isHeldByAnother(error: unknown, runId?: string): boolean {
   if (!isEngineError(error) || error.code !== 'RUN_ELSEWHERE' || !isJsonObject(error.details)) return false;
   const { held, runId: heldRunId } = error.details;

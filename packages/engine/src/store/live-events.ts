@@ -4,7 +4,7 @@ export const MAX_LIVE_EVENTS = 10_000;
 /** The events of a run are removed after this time without a new event. */
 export const LIVE_RETENTION_MS = 3_600_000;
 /** Minimum time between two removals of expired events by a process. */
-export const LIVE_PRUNE_MS = 60_000;
+export const LIVE_PRUNE_INTERVAL_MS = 60_000;
 
 /** An event of a run that is not part of its journal, as JSON text. `place`: the block that the event is about. */
 export interface NewLiveEvent {
@@ -27,8 +27,8 @@ export interface LiveEventStore {
   readonly batchMs: number;
   /** Adds one or more events in order, and returns the number of the last. */
   publish(runId: string, events: readonly NewLiveEvent[]): Promise<number> | number;
-  /** Returns stored events with numbers above `after`, in order, at most `limit`. */
-  read(runId: string, after: number, limit: number): Promise<LiveEvent[]> | LiveEvent[];
+  /** Returns stored events with numbers above `afterNumber`, in order, at most `limit`. */
+  read(runId: string, afterNumber: number, limit: number): Promise<LiveEvent[]> | LiveEvent[];
   /** Returns the places with stored events. */
   places(runId: string): Promise<string[]> | string[];
   /** Returns the number of the last event; 0 if there is none. */
@@ -43,7 +43,7 @@ export interface LiveEventStore {
 }
 
 /** The functions to call when events of a run were published. */
-export class LiveWatchers {
+export class LiveEventWatchers {
   readonly #callbacks = new Map<string, Set<() => void>>();
 
   get size(): number {

@@ -50,11 +50,11 @@ const SHARED_LOCK_TIMEOUT_MS = 10 * LOCK_TIMEOUT_MS;
  * The lock is SQLite's lock on an empty file. The operating system releases it when the process dies, so a stale lock
  * cannot remain. Only SQLite may open that file in the owner's process: on POSIX systems, closing any descriptor of the
  * file releases the lock (SQLite prevents this for its own descriptors). `owner.json` names the owner and the runs that
- * it executes; it is informative and has no effect on the lock.
+ * it executes; it is only informational and has no effect on the lock.
  */
-export function lockData(data: string, clock: Clock): OwnerLock {
-  const ownerFile = join(data, 'owner.json');
-  const db = acquire('exclusive', data);
+export function lockData(dataFolder: string, clock: Clock): OwnerLock {
+  const ownerFile = join(dataFolder, 'owner.json');
+  const db = acquireLock('exclusive', dataFolder);
   const startedAt = new Date(clock.now()).toISOString();
   const writeOwner = (openedRuns: Pick<DataOwner, 'opened'>): void => {
     const owner: DataOwner = { pid: process.pid, hostname: hostname(), startedAt, ...openedRuns };
@@ -85,9 +85,11 @@ export function lockData(data: string, clock: Clock): OwnerLock {
  * Returns a predicate for runs: true if the owner of the folder executes the run. Returns undefined if the folder has
  * no owner.
  */
-export function ownedRunFilter(data: string): ((runId: string, createdMs: number) => boolean) | undefined {
-  if (!isOwned(data)) return undefined;
-  const { startedAt, opened } = readOwner(join(data, 'owner.json')) ?? {};
+export function ownedRunFilter(
+  dataFolder: string,
+): ((runId: string, createdMs: number) => boolean) | undefined {
+  if (!isOwned(dataFolder)) return undefined;
+  const { startedAt, opened } = readOwner(join(dataFolder, 'owner.json')) ?? {};
   // An owner that has not written its file yet is assumed to execute all runs.
   if (startedAt === undefined || !opened) return () => true;
   return (runId, createdMs) => createdMs >= Date.parse(startedAt) || opened.includes(runId);
@@ -97,8 +99,8 @@ export function ownedRunFilter(data: string): ((runId: string, createdMs: number
  * Locks the data folder together with other processes that share it. Throws DATA_LOCKED if a process has locked it
  * exclusively. The operating system also releases this lock when the process dies.
  */
-export function lockDataShared(data: string): DataLock {
-  const db = acquire('shared', data);
+export function lockDataShared(dataFolder: string): DataLock {
+  const db = acquireLock('shared', dataFolder);
   return {
     release() {
       if (db.isOpen) db.close();
@@ -110,8 +112,8 @@ export function lockDataShared(data: string): DataLock {
  * True while a process, this one or another, has locked the data folder exclusively. Writes nothing and blocks no other
  * process.
  */
-export function isOwned(data: string): boolean {
-  const file = join(data, 'lock.db');
+export function isOwned(dataFolder: string): boolean {
+  const file = join(dataFolder, 'lock.db');
   if (!existsSync(file)) return false;
   const { DatabaseSync: Database } = loadSqlite();
   let db: DatabaseSync | undefined;
@@ -132,9 +134,9 @@ export function isOwned(data: string): boolean {
  * True while processes of this machine share the data folder. The check takes the exclusive lock for a moment;
  * processes that start to share the folder wait for it. False if this process may not write to the folder.
  */
-export function isShared(data: string): boolean {
-  const file = join(data, 'lock.db');
-  if (!existsSync(file) || isOwned(data)) return false;
+export function isShared(dataFolder: string): boolean {
+  const file = join(dataFolder, 'lock.db');
+  if (!existsSync(file) || isOwned(dataFolder)) return false;
   const { DatabaseSync: Database } = loadSqlite();
   let db: DatabaseSync | undefined;
   try {
@@ -158,9 +160,9 @@ function isBusy(error: unknown): boolean {
   return ((sqliteCode(error) ?? 0) & 0xff) === SQLITE_BUSY;
 }
 
-function acquire(mode: keyof typeof LOCK_STATEMENTS, data: string): DatabaseSync {
+function acquireLock(mode: keyof typeof LOCK_STATEMENTS, dataFolder: string): DatabaseSync {
   const { DatabaseSync: Database } = loadSqlite();
-  const file = join(data, 'lock.db');
+  const file = join(dataFolder, 'lock.db');
   let db: DatabaseSync | undefined;
   try {
     db = new Database(file, { timeout: mode === 'exclusive' ? LOCK_TIMEOUT_MS : SHARED_LOCK_TIMEOUT_MS });
@@ -170,7 +172,9 @@ function acquire(mode: keyof typeof LOCK_STATEMENTS, data: string): DatabaseSync
     db?.close();
     if (!isBusy(error)) throw fileError(error, file) ?? error;
     // If the file can still be read, the other lock is a shared one.
-    throw mode === 'exclusive' && !isOwned(data) ? folderSharedError(data) : folderLockedError(data, mode);
+    throw mode === 'exclusive' && !isOwned(dataFolder)
+      ? folderSharedError(dataFolder)
+      : folderLockedError(dataFolder, mode);
   }
 }
 
@@ -186,31 +190,31 @@ function readOwner(file: string): DataOwner | undefined {
   }
 }
 
-function folderLockedError(data: string, mode: keyof typeof LOCK_STATEMENTS): EngineError {
-  const owner = readOwner(join(data, 'owner.json'));
+function folderLockedError(dataFolder: string, mode: keyof typeof LOCK_STATEMENTS): EngineError {
+  const owner = readOwner(join(dataFolder, 'owner.json'));
   const holder = owner
     ? `process ${owner.pid} on ${owner.hostname} (since ${owner.startedAt})`
     : 'another process, which has just started';
   return new EngineError(
     'DATA_LOCKED',
-    `The data folder "${data}" is locked by ${holder}. ` +
+    `The data folder "${dataFolder}" is locked by ${holder}. ` +
       `Wait until it ends, stop it, ${mode === 'shared' ? 'start it so that it shares the folder, ' : ''}or use another data folder. ` +
       'Runs in this folder can still be listed, shown, followed, cancelled and resumed.',
     {
       details: {
-        data,
+        data: dataFolder,
         ...(owner && { pid: owner.pid, hostname: owner.hostname, startedAt: owner.startedAt }),
       },
     },
   );
 }
 
-function folderSharedError(data: string): EngineError {
+function folderSharedError(dataFolder: string): EngineError {
   return new EngineError(
     'DATA_LOCKED',
-    `The data folder "${data}" is shared by other processes, so this process cannot lock it for itself. ` +
+    `The data folder "${dataFolder}" is shared by other processes, so this process cannot lock it for itself. ` +
       'Wait until they end, stop them, share it as well, or use another data folder. ' +
       'Runs in this folder can still be listed, shown and followed.',
-    { details: { data, shared: true } },
+    { details: { data: dataFolder, shared: true } },
   );
 }

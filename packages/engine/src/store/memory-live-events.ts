@@ -1,8 +1,8 @@
 import type { Clock } from '@heddle/core';
 import {
-  LIVE_PRUNE_MS,
+  LIVE_PRUNE_INTERVAL_MS,
   LIVE_RETENTION_MS,
-  LiveWatchers,
+  LiveEventWatchers,
   MAX_LIVE_CHARS,
   MAX_LIVE_EVENTS,
 } from './live-events.ts';
@@ -22,7 +22,7 @@ export class MemoryLiveEvents implements LiveEventStore {
   readonly batchMs = 0;
   readonly #clock: Clock;
   readonly #streams = new Map<string, Stream>();
-  readonly #watchers = new LiveWatchers();
+  readonly #watchers = new LiveEventWatchers();
   #lastPruneMs: number;
 
   constructor(clock: Clock) {
@@ -50,10 +50,10 @@ export class MemoryLiveEvents implements LiveEventStore {
     return stream.lastNumber;
   }
 
-  read(runId: string, after: number, limit: number): LiveEvent[] {
+  read(runId: string, afterNumber: number, limit: number): LiveEvent[] {
     const { events = [] } = this.#streams.get(runId) ?? {};
     const firstNumber = events[0]?.number ?? 1;
-    const start = Math.max(0, after + 1 - firstNumber);
+    const start = Math.max(0, afterNumber + 1 - firstNumber);
     return events.slice(start, start + limit);
   }
 
@@ -74,7 +74,7 @@ export class MemoryLiveEvents implements LiveEventStore {
   }
 
   #prune(nowMs: number): void {
-    if (nowMs - this.#lastPruneMs < LIVE_PRUNE_MS) return;
+    if (nowMs - this.#lastPruneMs < LIVE_PRUNE_INTERVAL_MS) return;
     this.#lastPruneMs = nowMs;
     for (const [runId, { publishedMs }] of this.#streams)
       if (publishedMs < nowMs - LIVE_RETENTION_MS) this.#streams.delete(runId);

@@ -18,8 +18,8 @@ export class MemoryConversations implements ConversationStore {
     conversations.set(id, exchanges);
     if (exchanges.has(key)) return;
     exchanges.set(key, json);
-    const [oldest] = exchanges.keys();
-    if (exchanges.size > MAX_EXCHANGES && oldest !== undefined) exchanges.delete(oldest);
+    const [oldestKey] = exchanges.keys();
+    if (exchanges.size > MAX_EXCHANGES && oldestKey !== undefined) exchanges.delete(oldestKey);
   }
 
   newestExchanges({ tenant, id }: ConversationKey, maxChars: number): string[] {
@@ -49,7 +49,7 @@ function byCodePoint(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
-/** Rates of keys in memory. */
+/** Rate limit states in memory, by key. */
 export class MemoryRates implements RateStore {
   readonly #states = new Map<string, RateState>();
 
@@ -65,7 +65,7 @@ export class MemoryRates implements RateStore {
     if (state) state.nextTokenMs += tokensMs;
   }
 
-  blockKey(key: string, untilMs: number): void {
+  pauseKey(key: string, untilMs: number): void {
     const state = this.#state(key);
     this.#states.set(key, { ...state, blockedUntilMs: Math.max(state.blockedUntilMs, untilMs) });
   }
@@ -86,15 +86,15 @@ const EXPIRED = Infinity;
 
 interface Reservation {
   accounts: readonly string[];
-  /** The amount that the sums of the accounts include now. */
+  /** The amount that the totals of the accounts include now. */
   countedMicros: number;
   expiredMicros: number;
   expiresMs: number;
 }
 
-/** Sums of spending in memory. */
+/** Spending totals in memory. */
 export class MemorySpending implements SpendingStore {
-  readonly #sums = new Map<string, { micros: number; retainUntilMs: number }>();
+  readonly #totals = new Map<string, { micros: number; retainUntilMs: number }>();
   readonly #reservations = new Map<string, Reservation>();
 
   reserve({
@@ -106,10 +106,15 @@ export class MemorySpending implements SpendingStore {
     expiresMs,
   }: NewReservation): SpendingRefusal | undefined {
     this.#expireReservations(nowMs);
-    const exceededAccount = accounts.find((account) => this.totalOf(account.id) + maxMicros > account.cap);
+    const exceededAccount = accounts.find(
+      (account) => this.totalOf(account.id) + maxMicros > account.capMicros,
+    );
     if (exceededAccount) return { account: exceededAccount.id, micros: this.totalOf(exceededAccount.id) };
     for (const account of accounts)
-      this.#sums.set(account.id, { micros: this.totalOf(account.id), retainUntilMs: account.retainUntilMs });
+      this.#totals.set(account.id, {
+        micros: this.totalOf(account.id),
+        retainUntilMs: account.retainUntilMs,
+      });
     const reservation = {
       accounts: accounts.map((account) => account.id),
       countedMicros: 0,
@@ -134,14 +139,14 @@ export class MemorySpending implements SpendingStore {
   }
 
   totalOf(account: string): number {
-    return this.#sums.get(account)?.micros ?? 0;
+    return this.#totals.get(account)?.micros ?? 0;
   }
 
   prune(nowMs: number): void {
-    for (const [account, { retainUntilMs }] of this.#sums)
-      if (retainUntilMs <= nowMs) this.#sums.delete(account);
+    for (const [account, { retainUntilMs }] of this.#totals)
+      if (retainUntilMs <= nowMs) this.#totals.delete(account);
     for (const [id, { accounts }] of this.#reservations)
-      if (!accounts.some((account) => this.#sums.has(account))) this.#reservations.delete(id);
+      if (!accounts.some((account) => this.#totals.has(account))) this.#reservations.delete(id);
   }
 
   #expireReservations(nowMs: number): void {
@@ -152,11 +157,11 @@ export class MemorySpending implements SpendingStore {
       }
   }
 
-  /** Changes the amount that the sums of the accounts include. */
+  /** Changes the amount that the totals of the accounts include. */
   #setCountedMicros(reservation: Reservation, micros: number): void {
     for (const account of reservation.accounts) {
-      const sum = this.#sums.get(account);
-      if (sum) sum.micros += micros - reservation.countedMicros;
+      const total = this.#totals.get(account);
+      if (total) total.micros += micros - reservation.countedMicros;
     }
     reservation.countedMicros = micros;
   }

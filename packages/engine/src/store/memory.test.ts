@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { newRun, startedEntry } from '../../../../test/support/run-data.ts';
+import { createRunHeader, createStartedEntry } from '../../../../test/support/run-data.ts';
 import { MemoryRunStore, MemoryValueStore } from './memory.ts';
 
-it('a value that a run uses without an entry is kept', () => {
+it('a value that a run uses, but none of its entries contains, is kept', () => {
   const runs = new MemoryRunStore();
   const values = new MemoryValueStore(runs);
-  runs.create(newRun('r'), startedEntry());
+  runs.create(createRunHeader('r'), createStartedEntry());
   const key = values.put('"x"');
   runs.addValueUses('r', [key]);
   values.prune([key], 0);

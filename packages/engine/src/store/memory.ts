@@ -22,7 +22,7 @@ import type {
 } from './control.ts';
 import { decodeCursor, encodeCursor, pageLimit } from './cursor.ts';
 import type { Cursor } from './cursor.ts';
-import { duplicateEntry, parseStored, unknownPlan, unknownRun } from './errors.ts';
+import { duplicateEntryError, parseStoredJson, unknownPlanError, unknownRunError } from './errors.ts';
 import { isEnded, readJournal, readTail, toJournalRows } from './journal.ts';
 import type { RecordWithLogs, RunProjection, StoredStep, TailableRunStore } from './stores.ts';
 import { stepPlace } from './step-place.ts';
@@ -45,7 +45,7 @@ interface MemoryRun {
 export class MemoryRunStore implements TailableRunStore {
   readonly #runs = new Map<string, MemoryRun>();
   /** Ids of child runs by the ids of their parents. */
-  readonly #children = new Map<string, Set<string>>();
+  readonly #childIdsByParent = new Map<string, Set<string>>();
   readonly #changes: MemoryRunChanges | undefined;
 
   constructor(changes?: MemoryRunChanges) {
@@ -56,7 +56,7 @@ export class MemoryRunStore implements TailableRunStore {
   create(header: RunHeader, firstEntry: Entry, record?: RunRecord): boolean {
     if (this.#runs.has(header.runId)) return false;
     this.#runs.set(header.runId, { header, entries: [firstEntry], record, logs: [] });
-    if (header.parent) this.#childrenOf(header.parent.runId).add(header.runId);
+    if (header.parent) this.#childIdsOf(header.parent.runId).add(header.runId);
     this.#changes?.add(header.runId);
     return true;
   }
@@ -65,7 +65,7 @@ export class MemoryRunStore implements TailableRunStore {
     const { entries } = this.#run(runId);
     let lastSeq = entries.at(-1)?.seq ?? -1;
     for (const { seq } of newEntries) {
-      if (seq <= lastSeq) throw duplicateEntry(runId);
+      if (seq <= lastSeq) throw duplicateEntryError(runId);
       lastSeq = seq;
     }
     for (const entry of newEntries) entries.push(entry);
@@ -160,14 +160,14 @@ export class MemoryRunStore implements TailableRunStore {
   }
 
   childRunIds(runId: string, { open } = { open: false }): string[] {
-    const ids = [...(this.#children.get(runId) ?? [])];
+    const ids = [...(this.#childIdsByParent.get(runId) ?? [])];
     return open ? ids.filter((id) => !isEnded(this.#runs.get(id)?.record?.status ?? 'queued')) : ids;
   }
 
-  #childrenOf(runId: string): Set<string> {
-    const children = this.#children.get(runId) ?? new Set();
-    this.#children.set(runId, children);
-    return children;
+  #childIdsOf(runId: string): Set<string> {
+    const childIds = this.#childIdsByParent.get(runId) ?? new Set();
+    this.#childIdsByParent.set(runId, childIds);
+    return childIds;
   }
 
   remove(runId: string): string[] | undefined {
@@ -176,9 +176,9 @@ export class MemoryRunStore implements TailableRunStore {
     this.#runs.delete(runId);
     const parentId = run.header.parent?.runId;
     if (parentId !== undefined) {
-      const siblings = this.#childrenOf(parentId);
+      const siblings = this.#childIdsOf(parentId);
       siblings.delete(runId);
-      if (siblings.size === 0) this.#children.delete(parentId);
+      if (siblings.size === 0) this.#childIdsByParent.delete(parentId);
     }
     this.#changes?.add(runId);
     return [...valueKeysIn(textOf(run)), ...(run.otherValueKeys ?? [])];
@@ -224,7 +224,7 @@ export class MemoryRunStore implements TailableRunStore {
 
   #run(runId: string): MemoryRun {
     const run = this.#runs.get(runId);
-    if (!run) throw unknownRun(runId);
+    if (!run) throw unknownRunError(runId);
     return run;
   }
 }
@@ -240,10 +240,10 @@ function parseResult(result: string | undefined): StoredValue | undefined {
 }
 
 /** Returns a deep copy, which the caller may change. */
-function copyOf<T>(stored: T): T {
-  if (typeof stored !== 'object' || stored === null) return stored;
-  if (Array.isArray(stored)) return stored.map(copyOf) as T;
-  const copy = { ...stored } as { [key: string]: unknown };
+function copyOf<T>(original: T): T {
+  if (typeof original !== 'object' || original === null) return original;
+  if (Array.isArray(original)) return original.map(copyOf) as T;
+  const copy = { ...original } as { [key: string]: unknown };
   for (const key of Object.keys(copy)) {
     const value = copy[key];
     if (typeof value === 'object') copy[key] = copyOf(value);
@@ -277,12 +277,12 @@ export class MemoryDefinitionStore implements DefinitionStore {
 
   plan(hash: string): Json | undefined {
     const text = this.#plans.get(hash);
-    return text === undefined ? undefined : parseStored(text, `plan "${hash}"`);
+    return text === undefined ? undefined : parseStoredJson(text, `plan "${hash}"`);
   }
 
   deploy(deployment: { workflowId: string; name: string; planHash: string; atMs: number }): number {
     const { workflowId, name, planHash } = deployment;
-    if (!this.#plans.has(planHash)) throw unknownPlan(workflowId, planHash);
+    if (!this.#plans.has(planHash)) throw unknownPlanError(workflowId, planHash);
     const versions = this.#deployments.get(workflowId) ?? [];
     const newestDeployment = versions.at(-1);
     if (newestDeployment?.planHash === planHash) return newestDeployment.version;
@@ -357,7 +357,7 @@ export class MemoryControlStore implements ControlStore {
     return readOutcome(id, this.#rows.get(id)?.outcome);
   }
 
-  pending(): ControlRequest[] {
+  openRequests(): ControlRequest[] {
     return [...this.#rows.values()].filter(({ outcome }) => outcome === undefined).map(readControlRow);
   }
 

@@ -2,22 +2,27 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../../../../test/support/data-folder.ts';
-import { entry, newRun, record, startedEntry } from '../../../../test/support/run-data.ts';
+import {
+  createEntry,
+  createRunHeader,
+  createRunRecord,
+  createStartedEntry,
+} from '../../../../test/support/run-data.ts';
 import { openStores } from './open.ts';
 import type { StoreOptions } from './open.ts';
 import { openDatabase } from './sqlite/database.ts';
 import type { Stores } from './stores.ts';
 
-function open(options: StoreOptions): Stores {
+function openTestStores(options: StoreOptions): Stores {
   const stores = openStores(options);
   onTestFinished(() => stores.close());
   return stores;
 }
 
 it('refuses a second owner, even in the same process; the error names the owner and the commands that still work', () => {
-  const data = createDataFolder();
-  open({ data });
-  expect(() => openStores({ data })).toThrow(
+  const dataFolder = createDataFolder();
+  openTestStores({ data: dataFolder });
+  expect(() => openStores({ data: dataFolder })).toThrow(
     expect.objectContaining({
       code: 'DATA_LOCKED',
       message: expect.stringMatching(
@@ -29,51 +34,53 @@ it('refuses a second owner, even in the same process; the error names the owner 
 });
 
 it('releases the lock when the stores are closed, and when they cannot be opened', () => {
-  const data = createDataFolder();
-  openStores({ data }).close();
-  expect(existsSync(join(data, 'owner.json'))).toBe(false);
+  const dataFolder = createDataFolder();
+  openStores({ data: dataFolder }).close();
+  expect(existsSync(join(dataFolder, 'owner.json'))).toBe(false);
   writeFileSync(
-    join(data, 'owner.json'),
+    join(dataFolder, 'owner.json'),
     '{"pid":1,"hostname":"elsewhere","startedAt":"2020-01-01T00:00:00.000Z"}',
   );
-  const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
+  const db = openDatabase(join(dataFolder, 'heddle.db'), { readOnly: false, durability: 'process' });
   db.exec('PRAGMA user_version = 99');
-  expect(() => openStores({ data })).toThrow(/format 99/);
+  expect(() => openStores({ data: dataFolder })).toThrow(/format 99/);
   db.exec('PRAGMA user_version = 7');
   db.close();
-  open({ data });
-  expect(JSON.parse(readFileSync(join(data, 'owner.json'), 'utf8'))).toMatchObject({ pid: process.pid });
+  openTestStores({ data: dataFolder });
+  expect(JSON.parse(readFileSync(join(dataFolder, 'owner.json'), 'utf8'))).toMatchObject({
+    pid: process.pid,
+  });
 });
 
 it.each(['not JSON', '{"pid":999999999,"hostname":"%HOST%"}'])(
   'does not name a dead owner (%s)',
   async (text) => {
-    const data = createDataFolder();
-    open({ data });
+    const dataFolder = createDataFolder();
+    openTestStores({ data: dataFolder });
     const { hostname } = await import('node:os');
-    writeFileSync(join(data, 'owner.json'), text.replace('%HOST%', hostname()));
-    expect(() => openStores({ data })).toThrow(/another process, which has just started/);
+    writeFileSync(join(dataFolder, 'owner.json'), text.replace('%HOST%', hostname()));
+    expect(() => openStores({ data: dataFolder })).toThrow(/another process, which has just started/);
   },
 );
 
 it('refuses a data file of a newer format, for owners and readers', () => {
-  const data = createDataFolder();
-  openStores({ data }).close();
-  const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
+  const dataFolder = createDataFolder();
+  openStores({ data: dataFolder }).close();
+  const db = openDatabase(join(dataFolder, 'heddle.db'), { readOnly: false, durability: 'process' });
   db.exec('PRAGMA user_version = 99');
   db.close();
   for (const readOnly of [false, true]) {
-    expect(() => openStores({ data, readOnly })).toThrow(
+    expect(() => openStores({ data: dataFolder, readOnly })).toThrow(
       expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }),
     );
   }
 });
 
 it('refuses a file that is not a database', () => {
-  const data = createDataFolder();
-  writeFileSync(join(data, 'heddle.db'), 'hello '.repeat(1000));
+  const dataFolder = createDataFolder();
+  writeFileSync(join(dataFolder, 'heddle.db'), 'hello '.repeat(1000));
   for (const readOnly of [false, true]) {
-    expect(() => openStores({ data, readOnly })).toThrow(
+    expect(() => openStores({ data: dataFolder, readOnly })).toThrow(
       /heddle\.db" is corrupt, or it is not a data file of Heddle/,
     );
   }
@@ -88,9 +95,9 @@ it('throws DATA_UNWRITABLE with the path if the folder cannot be created', () =>
 });
 
 it('throws DATA_UNWRITABLE with the path if the file cannot be opened', () => {
-  const data = createDataFolder();
-  mkdirSync(join(data, 'heddle.db'));
-  expect(() => openStores({ data })).toThrow(
+  const dataFolder = createDataFolder();
+  mkdirSync(join(dataFolder, 'heddle.db'));
+  expect(() => openStores({ data: dataFolder })).toThrow(
     expect.objectContaining({
       code: 'DATA_UNWRITABLE',
       message: expect.stringContaining('heddle.db') as string,
@@ -99,27 +106,33 @@ it('throws DATA_UNWRITABLE with the path if the file cannot be opened', () => {
 });
 
 it('reads a folder without data as empty, and creates nothing', () => {
-  const data = join(createDataFolder(), 'none');
-  expect(open({ data, readOnly: true }).runs.list({})).toEqual({ runs: [], cursor: undefined });
-  expect(existsSync(data)).toBe(false);
+  const dataFolder = join(createDataFolder(), 'none');
+  expect(openTestStores({ data: dataFolder, readOnly: true }).runs.list({})).toEqual({
+    runs: [],
+    cursor: undefined,
+  });
+  expect(existsSync(dataFolder)).toBe(false);
 });
 
 it('shows each commit of the owner immediately to two readers, which cannot write', async () => {
-  const data = createDataFolder();
-  const owner = open({ data });
-  const readers = [open({ data, readOnly: true }), open({ data, readOnly: true })];
-  await owner.runs.create(newRun('r'), startedEntry());
+  const dataFolder = createDataFolder();
+  const ownerStores = openTestStores({ data: dataFolder });
+  const readerStores = [
+    openTestStores({ data: dataFolder, readOnly: true }),
+    openTestStores({ data: dataFolder, readOnly: true }),
+  ];
+  await ownerStores.runs.create(createRunHeader('r'), createStartedEntry());
   for (let seq = 2; seq < 50; seq += 1) {
-    await owner.runs.append('r', [entry(seq)]);
-    for (const { runs } of readers) expect(runs.tail('r', seq - 1)).toEqual([entry(seq)]);
+    await ownerStores.runs.append('r', [createEntry(seq)]);
+    for (const { runs } of readerStores) expect(runs.tail('r', seq - 1)).toEqual([createEntry(seq)]);
   }
-  await owner.runs.saveRecord(record('r', { status: 'completed' }), []);
-  const largeValueKey = await owner.values.put(JSON.stringify('x'.repeat(300_000)));
-  for (const { runs, values } of readers) {
+  await ownerStores.runs.saveRecord(createRunRecord('r', { status: 'completed' }), []);
+  const largeValueKey = await ownerStores.values.put(JSON.stringify('x'.repeat(300_000)));
+  for (const { runs, values } of readerStores) {
     expect(runs.list({ status: ['completed'] })).toMatchObject({ runs: [{ runId: 'r' }] });
     expect(runs.unfinishedRunIds()).toEqual([]);
     expect(await values.get(largeValueKey)).toHaveLength(300_002);
-    await expect((async () => runs.append('r', [entry(99)]))()).rejects.toMatchObject({
+    await expect((async () => runs.append('r', [createEntry(99)]))()).rejects.toMatchObject({
       code: 'DATA_UNWRITABLE',
     });
   }

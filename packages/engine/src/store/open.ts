@@ -55,21 +55,26 @@ export interface StoreOptions {
  * if the folder cannot be used; OPTIONS_INVALID for shared stores in memory.
  */
 export function openStores(options: StoreOptions = {}): Stores {
-  const { data, durability = 'process', clock = systemClock, onError = () => undefined } = options;
-  if (data === undefined) {
+  const {
+    data: dataFolder,
+    durability = 'process',
+    clock = systemClock,
+    onError = () => undefined,
+  } = options;
+  if (dataFolder === undefined) {
     if (!options.shared) return createMemoryStores(clock);
     throw new EngineError(
       'OPTIONS_INVALID',
       'Stores in memory cannot be shared. Name the data folder (`data`).',
     );
   }
-  const settings = { data, file: join(data, 'heddle.db'), durability, clock, onError };
+  const settings = { dataFolder, file: join(dataFolder, 'heddle.db'), durability, clock, onError };
   if (options.readOnly) return openReadOnly(settings);
   return openReadWrite(settings, options.shared === true);
 }
 
 interface FolderSettings {
-  data: string;
+  dataFolder: string;
   file: string;
   durability: Durability;
   clock: Clock;
@@ -93,16 +98,16 @@ function createMemoryStores(clock: Clock): Stores {
   };
 }
 
-function openReadWrite(settings: FolderSettings, shared: boolean): Stores {
-  const { data, clock, onError } = settings;
+function openReadWrite(settings: FolderSettings, isShared: boolean): Stores {
+  const { dataFolder, clock, onError } = settings;
   try {
-    makeDataFolderPrivate(data, onError);
-    makePrivateFile(join(data, 'lock.db'));
+    makeDataFolderPrivate(dataFolder, onError);
+    makePrivateFile(join(dataFolder, 'lock.db'));
   } catch (error) {
-    throw systemError(error, data);
+    throw systemError(error, dataFolder);
   }
-  if (shared) return withLock(settings, lockDataShared(data), true);
-  const lock = lockData(data, clock);
+  if (isShared) return withLock(settings, lockDataShared(dataFolder), true);
+  const lock = lockData(dataFolder, clock);
   return {
     ...withLock(settings, lock, false),
     recordOpenedRuns: (runIds) => lock.recordOpenedRuns(runIds),
@@ -110,22 +115,22 @@ function openReadWrite(settings: FolderSettings, shared: boolean): Stores {
 }
 
 /** Returns the stores, which release the lock when they are closed or cannot be opened. */
-function withLock(settings: FolderSettings, lock: DataLock, shared: boolean): Stores {
+function withLock(settings: FolderSettings, lock: DataLock, isShared: boolean): Stores {
   try {
-    return openLockedFolder(settings, lock, shared);
+    return openLockedFolder(settings, lock, isShared);
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-function openLockedFolder(settings: FolderSettings, lock: DataLock, shared: boolean): Stores {
+function openLockedFolder(settings: FolderSettings, lock: DataLock, isShared: boolean): Stores {
   makePrivateFile(settings.file);
   const { db, commit } = connect(settings, (connection) => migrate(connection, settings.file));
   const files = createValueFiles(settings);
   // In a shared folder, another process may be writing an unfinished file.
-  if (!shared) files.removeUnfinishedFiles();
-  const liveEvents = new SqliteLiveEvents(settings.data, { clock: settings.clock, canWrite: true });
+  if (!isShared) files.removeUnfinishedFiles();
+  const liveEvents = new SqliteLiveEvents(settings.dataFolder, { clock: settings.clock, canWrite: true });
   const stores = createStores(settings, db, {
     commit,
     files,
@@ -167,7 +172,7 @@ function createReadOnlyStores(settings: FolderSettings, db: DatabaseSync): Store
   const getWriteConnection = (): WriteConnection =>
     (writeConnection ??= connect(settings, (connection) => requireNewestFormat(connection, settings.file)));
   const commit = new GroupCommit(db, settings.file);
-  const liveEvents = new SqliteLiveEvents(settings.data, { clock: settings.clock, canWrite: false });
+  const liveEvents = new SqliteLiveEvents(settings.dataFolder, { clock: settings.clock, canWrite: false });
   const stores = createStores(settings, db, {
     commit,
     files: createValueFiles(settings),
@@ -198,7 +203,7 @@ function connect(settings: FolderSettings, prepare: (db: DatabaseSync) => void):
 }
 
 function createValueFiles(settings: FolderSettings): ValueFiles {
-  return new ValueFiles(join(settings.data, 'values'), settings.durability);
+  return new ValueFiles(join(settings.dataFolder, 'values'), settings.durability);
 }
 
 function createStores(
@@ -211,9 +216,9 @@ function createStores(
     getWriteConnection: () => WriteConnection;
   },
 ): Omit<Stores, 'close'> {
-  const { data, file, clock, onError } = settings;
+  const { dataFolder, file, clock, onError } = settings;
   const { commit, files, liveEvents, getWriteConnection } = resources;
-  const notifier = new ChangeNotifier(data, 'doorbell');
+  const notifier = new ChangeNotifier(dataFolder, 'doorbell');
   return {
     runs: new SqliteRunStore(db, file, commit),
     definitions: new SqliteDefinitionStore(db, file, commit),

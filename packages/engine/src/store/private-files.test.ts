@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../../../../test/support/data-folder.ts';
-import { newRun, record, startedEntry } from '../../../../test/support/run-data.ts';
+import { createRunHeader, createRunRecord, createStartedEntry } from '../../../../test/support/run-data.ts';
 import { openStores } from './open.ts';
 import { makeDataFolderPrivate } from './private-files.ts';
 
@@ -26,20 +26,23 @@ function setUmask(mask: string): void {
 }
 
 /** Opens a data folder that contains a run and a large value. */
-async function openWithRun(data: string, reported: string[] = []) {
-  const stores = openStores({ data, onError: (error) => void reported.push((error as Error).message) });
+async function openWithRun(dataFolder: string, reportedMessages: string[] = []) {
+  const stores = openStores({
+    data: dataFolder,
+    onError: (error) => void reportedMessages.push((error as Error).message),
+  });
   onTestFinished(() => stores.close());
   await stores.values.put(JSON.stringify('x'.repeat(300_000)));
-  await stores.runs.create(newRun('r'), startedEntry(), record('r'));
+  await stores.runs.create(createRunHeader('r'), createStartedEntry(), createRunRecord('r'));
   return stores;
 }
 
 describe.skipIf(process.platform === 'win32')('the data folder', () => {
   it.each(['000', '022', '077'])('is private, with all its files, for the umask %s', async (mask) => {
-    const data = join(createDataFolder(), 'of', 'runs');
+    const dataFolder = join(createDataFolder(), 'of', 'runs');
     setUmask(mask);
-    await openWithRun(data);
-    expect(readdirSync(data)).toEqual(
+    await openWithRun(dataFolder);
+    expect(readdirSync(dataFolder)).toEqual(
       expect.arrayContaining([
         'heddle.db',
         'heddle.db-shm',
@@ -49,61 +52,61 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
         'values',
       ]),
     );
-    expect(modeOf(data)).toBe('700');
-    expect(accessiblePaths(data)).toEqual([]);
+    expect(modeOf(dataFolder)).toBe('700');
+    expect(accessiblePaths(dataFolder)).toEqual([]);
   });
 
   it('becomes private, with its files, when it is opened again', async () => {
-    const data = createDataFolder();
-    (await openWithRun(data)).close();
-    mkdirSync(join(data, 'temporal'));
-    writeFileSync(join(data, 'temporal', 'server.log'), '');
-    writeFileSync(join(data, 'api.db'), '');
-    for (const name of readdirSync(data, { recursive: true, encoding: 'utf8' })) {
-      const path = join(data, name);
+    const dataFolder = createDataFolder();
+    (await openWithRun(dataFolder)).close();
+    mkdirSync(join(dataFolder, 'temporal'));
+    writeFileSync(join(dataFolder, 'temporal', 'server.log'), '');
+    writeFileSync(join(dataFolder, 'api.db'), '');
+    for (const name of readdirSync(dataFolder, { recursive: true, encoding: 'utf8' })) {
+      const path = join(dataFolder, name);
       chmodSync(path, statSync(path).isDirectory() ? 0o755 : 0o644);
     }
-    chmodSync(data, 0o755);
+    chmodSync(dataFolder, 0o755);
     const reportedMessages: string[] = [];
-    await openWithRun(data, reportedMessages);
-    expect(modeOf(data)).toBe('700');
-    expect(accessiblePaths(data)).toEqual([]);
+    await openWithRun(dataFolder, reportedMessages);
+    expect(modeOf(dataFolder)).toBe('700');
+    expect(accessiblePaths(dataFolder)).toEqual([]);
     expect(reportedMessages).toEqual([]);
   });
 
   it('keeps its permissions, with a warning, if it contains foreign files; its own files become private', async () => {
-    const data = createDataFolder();
-    writeFileSync(join(data, 'notes.txt'), '', { mode: 0o644 });
-    chmodSync(data, 0o755);
+    const dataFolder = createDataFolder();
+    writeFileSync(join(dataFolder, 'notes.txt'), '', { mode: 0o644 });
+    chmodSync(dataFolder, 0o755);
     const reportedMessages: string[] = [];
-    await openWithRun(data, reportedMessages);
-    expect(modeOf(data)).toBe('755');
-    expect(accessiblePaths(data)).toEqual([expect.stringMatching(/^notes\.txt 6/)]);
+    await openWithRun(dataFolder, reportedMessages);
+    expect(modeOf(dataFolder)).toBe('755');
+    expect(accessiblePaths(dataFolder)).toEqual([expect.stringMatching(/^notes\.txt 6/)]);
     expect(reportedMessages).toEqual([expect.stringMatching(/stays accessible .*0755.*"notes.txt"/)]);
   });
 
   it.runIf(isRoot)('can be traversed, but not read, by other users if it has images for them', () => {
-    const data = createDataFolder();
-    mkdirSync(join(data, 'images'), { mode: 0o755 });
+    const dataFolder = createDataFolder();
+    mkdirSync(join(dataFolder, 'images'), { mode: 0o755 });
     const onError = (error: Error): void => expect.fail(error.message);
-    makeDataFolderPrivate(data, onError);
-    expect(modeOf(data)).toBe('711');
-    expect(modeOf(join(data, 'images'))).toBe('755');
+    makeDataFolderPrivate(dataFolder, onError);
+    expect(modeOf(dataFolder)).toBe('711');
+    expect(modeOf(join(dataFolder, 'images'))).toBe('755');
   });
 
   it.runIf(isRoot)('cannot be locked or read by another user, who could stop the engine', async () => {
-    const data = createDataFolder();
-    (await openWithRun(data)).close();
+    const dataFolder = createDataFolder();
+    (await openWithRun(dataFolder)).close();
     const runAsOtherUser = (command: string): number | null =>
-      spawnSync('/bin/sh', ['-c', command, data], { uid: 65_534, gid: 65_534, cwd: '/' }).status;
-    chmodSync(data, 0o755);
-    chmodSync(join(data, 'lock.db'), 0o644);
+      spawnSync('/bin/sh', ['-c', command, dataFolder], { uid: 65_534, gid: 65_534, cwd: '/' }).status;
+    chmodSync(dataFolder, 0o755);
+    chmodSync(join(dataFolder, 'lock.db'), 0o644);
     expect(runAsOtherUser('exec 3<"$0/lock.db"')).toBe(0);
-    const stores = await openWithRun(data);
+    const stores = await openWithRun(dataFolder);
     expect(runAsOtherUser('exec 3<"$0/lock.db"')).not.toBe(0);
     expect(runAsOtherUser('cat "$0/heddle.db-wal"')).not.toBe(0);
     expect(runAsOtherUser('ls "$0"')).not.toBe(0);
-    expect(readFileSync(join(data, 'owner.json'), 'utf8')).toContain(String(process.pid));
+    expect(readFileSync(join(dataFolder, 'owner.json'), 'utf8')).toContain(String(process.pid));
     stores.close();
   });
 });

@@ -2,10 +2,10 @@ import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync } from
 import type { Dirent, Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-const PRIVATE_FOLDER = 0o700;
+const PRIVATE_FOLDER_MODE = 0o700;
 /** Other users can open readable files in the folder by path, but cannot list it. */
-const TRAVERSABLE_FOLDER = 0o711;
-const PRIVATE_FILE = 0o600;
+const TRAVERSABLE_FOLDER_MODE = 0o711;
+const PRIVATE_FILE_MODE = 0o600;
 const PERMISSION_BITS = 0o777;
 const GROUP_AND_OTHER_BITS = 0o077;
 const STICKY_BIT = 0o1000;
@@ -26,7 +26,7 @@ const FILES = [
 ];
 const FOLDERS = ['values', 'sandbox', 'temporal', 'secret-keys'];
 /** The image folder. Sandbox processes, which may belong to other users, read it. */
-const IMAGES = 'images';
+const IMAGE_FOLDER = 'images';
 const IMAGE_FILES = ['images.db', 'images.db-wal', 'images.db-shm'];
 
 /**
@@ -35,22 +35,22 @@ const IMAGE_FILES = ['images.db', 'images.db-wal', 'images.db-shm'];
  * traverse it, because sandbox processes then belong to other users. Calls `onError` for each path that stays
  * accessible. Throws if the folder cannot be created.
  */
-export function makeDataFolderPrivate(data: string, onError: (error: Error) => void): void {
-  if (process.platform === 'win32') return void mkdirSync(data, { recursive: true });
+export function makeDataFolderPrivate(dataFolder: string, onError: (error: Error) => void): void {
+  if (process.platform === 'win32') return void mkdirSync(dataFolder, { recursive: true });
   // Parent folders get the default permissions.
-  mkdirSync(dirname(resolve(data)), { recursive: true });
-  mkdirSync(data, { recursive: true, mode: PRIVATE_FOLDER });
-  const names = readdirSync(data);
+  mkdirSync(dirname(resolve(dataFolder)), { recursive: true });
+  mkdirSync(dataFolder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  const names = readdirSync(dataFolder);
   const reportProblem = (problem: string | undefined): void => {
     if (problem !== undefined) onError(new Error(problem));
   };
-  reportProblem(restrictFolder(data, names));
+  reportProblem(restrictFolder(dataFolder, names));
   for (const name of names) {
-    const path = join(data, name);
-    if (FILES.includes(name)) reportProblem(restrict(path, PRIVATE_FILE));
+    const path = join(dataFolder, name);
+    if (FILES.includes(name)) reportProblem(restrict(path, PRIVATE_FILE_MODE));
     if (FOLDERS.includes(name)) reportProblem(restrictTree(path));
-    if (name === IMAGES)
-      for (const imageFile of IMAGE_FILES) reportProblem(restrict(join(path, imageFile), PRIVATE_FILE));
+    if (name === IMAGE_FOLDER)
+      for (const imageFile of IMAGE_FILES) reportProblem(restrict(join(path, imageFile), PRIVATE_FILE_MODE));
   }
 }
 
@@ -59,28 +59,28 @@ export function makeDataFolderPrivate(data: string, onError: (error: Error) => v
  */
 export function makePrivateFile(file: string): void {
   try {
-    closeSync(openSync(file, 'wx', PRIVATE_FILE));
+    closeSync(openSync(file, 'wx', PRIVATE_FILE_MODE));
   } catch (error) {
     // An existing file is not opened: closing it would release the locks of this process on it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     return;
   }
-  restrict(file, PRIVATE_FILE);
+  restrict(file, PRIVATE_FILE_MODE);
 }
 
 /** Restricts the data folder to this user. Returns the problem if it stays accessible to others. */
-function restrictFolder(data: string, names: readonly string[]): string | undefined {
-  const { mode } = statSync(data);
+function restrictFolder(dataFolder: string, names: readonly string[]): string | undefined {
+  const { mode } = statSync(dataFolder);
   const permissions =
-    process.geteuid?.() === 0 && names.includes(IMAGES) ? TRAVERSABLE_FOLDER : PRIVATE_FOLDER;
-  const foreignNames = names.filter((name) => ![...FILES, ...FOLDERS, IMAGES].includes(name));
+    process.geteuid?.() === 0 && names.includes(IMAGE_FOLDER) ? TRAVERSABLE_FOLDER_MODE : PRIVATE_FOLDER_MODE;
+  const foreignNames = names.filter((name) => ![...FILES, ...FOLDERS, IMAGE_FOLDER].includes(name));
   const hasForeignFiles = foreignNames.length > 0 || (mode & STICKY_BIT) !== 0;
-  if ((mode & GROUP_AND_OTHER_BITS) === 0 || !hasForeignFiles) return restrict(data, permissions);
+  if ((mode & GROUP_AND_OTHER_BITS) === 0 || !hasForeignFiles) return restrict(dataFolder, permissions);
   const content =
     foreignNames.length > 0
       ? `${JSON.stringify(foreignNames[0])}, which Heddle did not create`
       : 'files of other users';
-  return `The data folder "${data}" stays accessible to other users (${toOctal(mode)}), since it contains ${content}. Heddle's own files in it are private. Use a separate folder to hide their names too.`;
+  return `The data folder "${dataFolder}" stays accessible to other users (${toOctal(mode)}), since it contains ${content}. Heddle's own files in it are private. Use a separate folder to hide their names too.`;
 }
 
 /** Restricts the folder and its content, unless the folder is private already. Returns the first problem. */
@@ -91,10 +91,10 @@ function restrictTree(folder: string): string | undefined {
   for (const entry of entriesOf(folder)) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) problem ??= restrictTree(path);
-    else if (entry.isFile()) problem ??= restrict(path, PRIVATE_FILE);
+    else if (entry.isFile()) problem ??= restrict(path, PRIVATE_FILE_MODE);
   }
   // The folder comes last, so that the next call repeats the work of an interrupted one.
-  return problem ?? restrict(folder, PRIVATE_FOLDER);
+  return problem ?? restrict(folder, PRIVATE_FOLDER_MODE);
 }
 
 /** Returns the content of the folder; empty if the folder belongs to another user and cannot be read. */

@@ -22,14 +22,14 @@ export interface RateState {
   blockedUntilMs: number;
 }
 
-/** Rates of keys. A key is a hash, never a secret. `describeRates` tests an implementation. */
+/** Rate limit states, by key. A key is a hash, never a secret. `describeRates` tests an implementation. */
 export interface RateStore {
   /** Takes a request and its tokens, and returns 0; or takes nothing and returns the milliseconds to wait. */
   take(key: string, demand: RateDemand): Promise<number> | number;
   /** Takes `tokensMs` more, once the number of tokens is known. A negative time is given back. */
   correctTokens(key: string, tokensMs: number): Promise<void> | void;
-  /** Blocks all calls until `untilMs`. */
-  blockKey(key: string, untilMs: number): Promise<void> | void;
+  /** Stops all calls with the key until `untilMs`. */
+  pauseKey(key: string, untilMs: number): Promise<void> | void;
   /** Removes the keys whose times are all before `beforeMs`. */
   prune(beforeMs: number): Promise<void> | void;
 }

@@ -1,12 +1,12 @@
 /**
- * A sum of spending: of an execution of a block, a run, a conversation or a tenant. The sum of a conversation or tenant
- * may be limited to a window of time.
+ * A spending total: of an execution of a block, a run, a conversation or a tenant. The total of a conversation or
+ * tenant may be limited to a window of time.
  */
 export interface SpendingAccount {
   id: string;
-  /** The maximum sum, in millionths of a dollar. */
-  cap: number;
-  /** The time after which the sum is no longer needed. */
+  /** The maximum total, in millionths of a dollar. */
+  capMicros: number;
+  /** The time after which the total is no longer needed. */
   retainUntilMs: number;
 }
 
@@ -22,13 +22,13 @@ export interface NewReservation {
   expiresMs: number;
 }
 
-/** The account whose cap a reservation would exceed, and its sum, including reserved amounts. */
+/** The account whose cap a reservation would exceed, and its total, including reserved amounts. */
 export interface SpendingRefusal {
   account: string;
   micros: number;
 }
 
-/** Sums of spending that never exceed their caps. `describeSpending` tests an implementation. */
+/** Spending totals that never exceed their caps. `describeSpending` tests an implementation. */
 export interface SpendingStore {
   /**
    * Reserves `maxMicros` in all accounts. If that would exceed the cap of one of them, reserves nothing and returns
@@ -42,7 +42,7 @@ export interface SpendingStore {
    * nothing if the reservation is settled already.
    */
   settle(id: string, micros: number): Promise<void> | void;
-  /** Returns the sum of an account, including reserved amounts; 0 for an unknown account. */
+  /** Returns the total of an account, including reserved amounts; 0 for an unknown account. */
   totalOf(account: string): Promise<number> | number;
   /** Removes accounts that are no longer needed, and their remaining reservations. */
   prune(nowMs: number): Promise<void> | void;

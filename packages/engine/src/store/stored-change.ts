@@ -1,6 +1,6 @@
 import { isEngineError } from '@heddle/core';
 import type { RunHeader, RunRecord } from '@heddle/core';
-import { parseStored } from './errors.ts';
+import { parseStoredJson } from './errors.ts';
 import type { StoredChange } from './stores.ts';
 
 /** A change as stored in a database, with the JSON of the run's header and record; null if there is none. */
@@ -17,8 +17,8 @@ export function toStoredChange({ position, run_id: runId, header, record }: Chan
     return {
       position,
       runId,
-      ...(header !== null && { header: parseStored<RunHeader>(header, `header of run "${runId}"`) }),
-      ...(record !== null && { record: parseStored<RunRecord>(record, `record of run "${runId}"`) }),
+      ...(header !== null && { header: parseStoredJson<RunHeader>(header, `header of run "${runId}"`) }),
+      ...(record !== null && { record: parseStoredJson<RunRecord>(record, `record of run "${runId}"`) }),
     };
   } catch (error) {
     if (!isEngineError(error)) throw error;

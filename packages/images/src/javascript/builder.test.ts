@@ -26,7 +26,7 @@ interface BuildSettings {
   readonly maxImageMiB?: number;
 }
 
-function imagesOf(registry: NpmRegistry, settings: BuildSettings = {}) {
+function openImagesWith(registry: NpmRegistry, settings: BuildSettings = {}) {
   const { builder = {}, npm: npmOverrides = {}, ...imageOptions } = settings;
   const npmSettings = { registry: registry.url, 'fetch-retries': '0', ...npmOverrides };
   return openImages(
@@ -44,7 +44,7 @@ async function build(
   dependencies: string[],
   settings?: BuildSettings,
 ): Promise<ImageRecord> {
-  const images = imagesOf(await openTestNpmRegistry(packages), settings);
+  const images = openImagesWith(await openTestNpmRegistry(packages), settings);
   return images.build({ language: 'javascript', dependencies });
 }
 
@@ -80,7 +80,7 @@ describe('an image of npm packages', () => {
       packageOf('right', 'exports.value = 1;', { version: '1.2.0' }),
       packageOf('right', 'exports.value = 2;', { version: '2.0.0' }),
     ];
-    const images = imagesOf(await openTestNpmRegistry(packages));
+    const images = openImagesWith(await openTestNpmRegistry(packages));
     const record = await images.build({ language: 'javascript', dependencies: ['left'] });
     expect(record).toMatchObject({ state: 'ready', packages: ['left 1.0.0', 'right 1.2.0'], warnings: [] });
     const { blobs, features } = await images.open(record.id);
@@ -98,8 +98,8 @@ describe('an image of npm packages', () => {
 
   it.each(sample(IMPURE_PACKAGES, 1, 'packages that need a code cache'))(
     'has only a code cache if a package uses %s while it loads',
-    async (_what, source) => {
-      const images = imagesOf(await openTestNpmRegistry([packageOf('impure', source)]));
+    async (_description, source) => {
+      const images = openImagesWith(await openTestNpmRegistry([packageOf('impure', source)]));
       const record = await images.build({ language: 'javascript', dependencies: ['impure'] });
       expect(record).toMatchObject({ state: 'ready', errorMessage: null });
       expect(record.warnings).toEqual([expect.stringContaining('loaded for each run')]);
@@ -109,29 +109,29 @@ describe('an image of npm packages', () => {
 
   it('runs no install scripts, and warns about them', async () => {
     const folder = createImageFolder();
-    const marker = join(folder, 'ran');
+    const markerPath = join(folder, 'ran');
     const scripts = {
-      preinstall: `echo > ${marker}`,
-      install: `echo > ${marker}`,
-      postinstall: `echo > ${marker}`,
+      preinstall: `echo > ${markerPath}`,
+      install: `echo > ${markerPath}`,
+      postinstall: `echo > ${markerPath}`,
     };
-    const scripted = packageOf('scripted', '', { manifest: { scripts } });
-    const record = await build([scripted], ['scripted'], { folder });
+    const scriptedPackage = packageOf('scripted', '', { manifest: { scripts } });
+    const record = await build([scriptedPackage], ['scripted'], { folder });
     expect(record).toMatchObject({ state: 'ready', warnings: ['Install scripts were not run: scripted.'] });
-    expect(existsSync(marker)).toBe(false);
+    expect(existsSync(markerPath)).toBe(false);
   });
 
   it("is built with its registry's credentials without revealing them", async () => {
     const registry = await openTestNpmRegistry([packageOf('private', '')]);
     const host = registry.url.replace('http:', '');
-    const images = imagesOf(registry, { npm: { [`${host}/:_authToken`]: 'a-very-secret-token' } });
+    const images = openImagesWith(registry, { npm: { [`${host}/:_authToken`]: 'a-very-secret-token' } });
     expect(await images.build({ language: 'javascript', dependencies: ['private'] })).toMatchObject({
       state: 'ready',
     });
     expect([...registry.authorizationHeaders]).toEqual(['Bearer a-very-secret-token']);
-    const failed = await images.build({ language: 'javascript', dependencies: ['ghost'] });
-    expect(failed.errorCode).toBe('package_not_found');
-    expect(JSON.stringify(failed)).not.toContain('a-very-secret-token');
+    const failedRecord = await images.build({ language: 'javascript', dependencies: ['ghost'] });
+    expect(failedRecord.errorCode).toBe('package_not_found');
+    expect(JSON.stringify(failedRecord)).not.toContain('a-very-secret-token');
   });
 
   it('unpacks no archive entry outside of its package', async () => {
@@ -154,15 +154,15 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
   [
     'invalid_specifier if a package does not come from the registry',
     async () => {
-      const packageNeeding = (range: string): FixturePackage =>
+      const createPackageWithDependency = (range: string): FixturePackage =>
         packageOf('needy', '', { manifest: { dependencies: { other: range } } });
       await expectFailure(
-        build([packageNeeding('git+https://example.com/a.git')], ['needy']),
+        build([createPackageWithDependency('git+https://example.com/a.git')], ['needy']),
         'invalid_specifier',
         /registry/,
       );
       await expectFailure(
-        build([packageNeeding('file:../../etc')], ['needy']),
+        build([createPackageWithDependency('file:../../etc')], ['needy']),
         'invalid_specifier',
         /registry/,
       );
@@ -173,8 +173,8 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
     'package_not_found for a package, and for a dependency of one',
     async () => {
       await expectFailure(build([], ['ghost']), 'package_not_found', /ghost/);
-      const needy = packageOf('needy', '', { manifest: { dependencies: { ghost: '1' } } });
-      await expectFailure(build([needy], ['needy']), 'package_not_found', /ghost/);
+      const needyPackage = packageOf('needy', '', { manifest: { dependencies: { ghost: '1' } } });
+      await expectFailure(build([needyPackage], ['needy']), 'package_not_found', /ghost/);
     },
   ],
 
@@ -205,8 +205,8 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
   [
     'incompatible_platform',
     async () => {
-      const other = packageOf('elsewhere', '', { manifest: { os: ['aix'] } });
-      await expectFailure(build([other], ['elsewhere']), 'incompatible_platform', /elsewhere/);
+      const incompatiblePackage = packageOf('elsewhere', '', { manifest: { os: ['aix'] } });
+      await expectFailure(build([incompatiblePackage], ['elsewhere']), 'incompatible_platform', /elsewhere/);
     },
   ],
 
@@ -222,13 +222,13 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
         'unsupported_package',
         /reads cannot run.*fs\.readFileSync/,
       );
-      const native = packageOf('native', "module.exports = require('./build/thing.node');", {
+      const nativePackage = packageOf('native', "module.exports = require('./build/thing.node');", {
         files: {
           'index.js': "module.exports = require('./build/thing.node');",
           'build/thing.node': '\x7fELF',
         },
       });
-      await expectFailure(build([native], ['native']), 'unsupported_package', /thing\.node/);
+      await expectFailure(build([nativePackage], ['native']), 'unsupported_package', /thing\.node/);
     },
   ],
 
@@ -281,7 +281,7 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
       await expectFailure(build([], ['one'], unreachableRegistry), 'registry_unavailable', /registry/);
       const registry = await openTestNpmRegistry([]);
       registry.intercept = (_request, response) => (response.writeHead(503).end(), true);
-      const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
+      const record = openImagesWith(registry).build({ language: 'javascript', dependencies: ['one'] });
       await expectFailure(record, 'registry_unavailable', /registry/);
     },
   ],
@@ -291,7 +291,7 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
     async () => {
       const registry = await openTestNpmRegistry([]);
       registry.intercept = (_request, response) => (response.writeHead(429).end(), true);
-      const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
+      const record = openImagesWith(registry).build({ language: 'javascript', dependencies: ['one'] });
       await expectFailure(record, 'rate_limited', /too many/);
     },
   ],
@@ -299,19 +299,19 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
   [
     'integrity_error if a package does not match its digest',
     async () => {
-      const forged = packageOf('forged', '', { hasWrongHash: true });
-      await expectFailure(build([forged], ['forged']), 'integrity_error', /does not match/);
+      const forgedPackage = packageOf('forged', '', { hasWrongHash: true });
+      await expectFailure(build([forgedPackage], ['forged']), 'integrity_error', /does not match/);
     },
   ],
 
   [
     'image_too_large for packages that unpack to more bytes or files than allowed',
     async () => {
-      const bomb = packageOf('bomb', '', {
+      const largePackage = packageOf('bomb', '', {
         entries: [{ path: 'package/big', content: Buffer.alloc(4 * 2 ** 20) }],
       });
       const limits = { builder: { limits: { bytes: 2 ** 20 } } };
-      await expectFailure(build([bomb], ['bomb'], limits), 'image_too_large', /1 MiB/);
+      await expectFailure(build([largePackage], ['bomb'], limits), 'image_too_large', /1 MiB/);
       const files = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${index}.js`, '']));
       const packageWithManyFiles = packageOf('many', '', { files });
       await expectFailure(
@@ -325,17 +325,21 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
   [
     'image_too_large above the maximum image size of the folder',
     async () => {
-      const large = packageOf('large', `exports.text = ${JSON.stringify('x'.repeat(2 * 2 ** 20))};`);
-      await expectFailure(build([large], ['large'], { maxImageMiB: 1 }), 'image_too_large', /maximum is 1/);
+      const largePackage = packageOf('large', `exports.text = ${JSON.stringify('x'.repeat(2 * 2 ** 20))};`);
+      await expectFailure(
+        build([largePackage], ['large'], { maxImageMiB: 1 }),
+        'image_too_large',
+        /maximum is 1/,
+      );
     },
   ],
 
   [
-    'build_timeout if a registry never answers',
+    'build_timeout if a registry never responds',
     async () => {
       const registry = await openTestNpmRegistry([]);
       registry.intercept = () => true;
-      const record = imagesOf(registry, { buildTimeoutMs: 1_500 }).build({
+      const record = openImagesWith(registry, { buildTimeoutMs: 1_500 }).build({
         language: 'javascript',
         dependencies: ['one'],
       });
@@ -348,7 +352,7 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
     async () => {
       const registry = await openTestNpmRegistry([]);
       registry.intercept = (_request, response) => (response.writeHead(418).end('{}'), true);
-      const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
+      const record = openImagesWith(registry).build({ language: 'javascript', dependencies: ['one'] });
       await expectFailure(record, 'install_failed', /.+/);
     },
   ],

@@ -73,7 +73,7 @@ function limitFailure(
 function warningsOf(
   { missingBuiltins, warnings: bundleWarnings }: PackageBundle,
   scriptedNames: readonly string[],
-  image: Extract<ImageReport, { t: 'made' }>,
+  report: Extract<ImageReport, { t: 'made' }>,
 ): string[] {
   const warnings = [...bundleWarnings];
   if (missingBuiltins.length > 0)
@@ -81,7 +81,7 @@ function warningsOf(
       `Packages import the Node.js builtins ${missingBuiltins.join(', ')}: functions that use them fail.`,
     );
   if (scriptedNames.length > 0) warnings.push(`Install scripts were not run: ${scriptedNames.join(', ')}.`);
-  if (image.kind === 'cache') warnings.push(`The packages are loaded for each run, because ${image.why}.`);
+  if (report.kind === 'cache') warnings.push(`The packages are loaded for each run, because ${report.why}.`);
   return warnings;
 }
 
@@ -114,9 +114,9 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
     },
 
     async assemble(lock, spec, context): Promise<AssembledImage> {
-      const data = readNpmLock(lock.data);
+      const npmLock = readNpmLock(lock.data);
       context.reportProgress('installing');
-      const { folder, scriptedPackages } = await installNpmLock(npm, data, context);
+      const { folder, scriptedPackages } = await installNpmLock(npm, npmLock, context);
       const scriptedNames = scriptedPackages.map(({ name }) => name);
       context.reportProgress('bundling');
       const modules = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { BuildContext } from '../builder.ts';
 import { ImageError, isImageError } from '../error.ts';
-import { unresolvedModules, bundle, type Bundle, type ImageModule } from './bundle.ts';
+import { unresolvedModulesOf, bundle, type Bundle, type ImageModule } from './bundle.ts';
 import { subpathsOf } from './subpaths.ts';
 
 /** A bundle with as many modules of its packages as possible. */
@@ -25,11 +25,11 @@ const isSmallEnough = ({ code }: Bundle): boolean => code.length <= MAX_BUNDLE_C
 /** Returns the bundle, or undefined if it cannot be made or is too large. */
 async function tryBundle(
   { folder, eagerModules }: BundleModules,
-  lazy: readonly ImageModule[],
-  unresolved: ReadonlySet<string>,
+  lazyModules: readonly ImageModule[],
+  unresolvedNames: ReadonlySet<string>,
 ): Promise<Bundle | undefined> {
   try {
-    const result = await bundle(folder, [...eagerModules, ...lazy], unresolved);
+    const result = await bundle(folder, [...eagerModules, ...lazyModules], unresolvedNames);
     return isSmallEnough(result) ? result : undefined;
   } catch (error) {
     if (isImageError(error)) return undefined;
@@ -40,22 +40,22 @@ async function tryBundle(
 /** Returns the bundle with the other modules of as many packages as possible. */
 async function bundleMostModules(
   modules: BundleModules,
-  unresolved: ReadonlySet<string>,
+  unresolvedNames: ReadonlySet<string>,
   mainBundle: Bundle,
 ): Promise<PackageBundle> {
   // If all modules were resolved, this would be the bundle that just failed or was too large.
   const completeBundle =
-    unresolved.size === 0
+    unresolvedNames.size === 0
       ? undefined
-      : await tryBundle(modules, [...modules.lazyModules.values()].flat(), unresolved);
+      : await tryBundle(modules, [...modules.lazyModules.values()].flat(), unresolvedNames);
   if (completeBundle !== undefined) return { ...completeBundle, warnings: [] };
   let bestBundle = mainBundle;
   let includedModules: readonly ImageModule[] = [];
   const excludedNames: string[] = [];
-  for (const [name, lazy] of modules.lazyModules) {
-    const result = await tryBundle(modules, [...includedModules, ...lazy], unresolved);
+  for (const [name, lazyModules] of modules.lazyModules) {
+    const result = await tryBundle(modules, [...includedModules, ...lazyModules], unresolvedNames);
     if (result === undefined) excludedNames.push(name);
-    else [bestBundle, includedModules] = [result, [...includedModules, ...lazy]];
+    else [bestBundle, includedModules] = [result, [...includedModules, ...lazyModules]];
   }
   const warning = `Only the main module of these packages can be imported, because their other modules cannot be bundled: ${excludedNames.join(', ')}.`;
   return { ...bestBundle, warnings: [warning] };
@@ -89,9 +89,9 @@ export async function bundleAllModules(
   } catch (error) {
     if (!isImageError(error) || lazyModules.size === 0) throw error;
     context.log(`With the other modules of the packages: ${error.message}`);
-    unresolvedNames = unresolvedModules(error);
+    unresolvedNames = unresolvedModulesOf(error);
   }
-  // Errors of the packages themselves fail the image.
+  // Errors of the packages themselves make the build fail.
   const mainBundle = await bundle(folder, eagerModules);
   if (!isSmallEnough(mainBundle))
     throw new ImageError(

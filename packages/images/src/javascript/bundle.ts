@@ -57,7 +57,7 @@ const PARTIAL_BUILTINS = new Set([
  * snapshot, so it does not count as a use of the clock. Otherwise all packages that use lodash would be loaded for each
  * run.
  */
-const LODASH_CLOCK = {
+const LODASH_CLOCK_PATCH = {
   file: /\/lodash(?:-es|\.\w+)?\/(?:lodash|_shortOut|index)\.js$/,
   search: 'nativeNow = Date.now',
   replacement: 'nativeNow = __heddleImage.now',
@@ -118,8 +118,11 @@ function builtinsPlugin(missingBuiltins: Set<string>, addons: Set<string>): Plug
         loader: 'js',
         resolveDir: dirname(SHIMS_FILE),
       }));
-      build.onLoad({ filter: LODASH_CLOCK.file }, async ({ path }) => ({
-        contents: (await readFile(path, 'utf8')).replace(LODASH_CLOCK.search, LODASH_CLOCK.replacement),
+      build.onLoad({ filter: LODASH_CLOCK_PATCH.file }, async ({ path }) => ({
+        contents: (await readFile(path, 'utf8')).replace(
+          LODASH_CLOCK_PATCH.search,
+          LODASH_CLOCK_PATCH.replacement,
+        ),
         loader: 'js',
       }));
       build.onLoad({ filter: /\.node$/ }, ({ path }) => {
@@ -134,9 +137,9 @@ function builtinsPlugin(missingBuiltins: Set<string>, addons: Set<string>): Plug
 }
 
 /** Keeps modules in the bundle that import something unresolved; they fail when they are loaded. */
-function unresolvedModulesPlugin(unresolved: ReadonlySet<string>): Plugin {
+function unresolvedModulesPlugin(unresolvedNames: ReadonlySet<string>): Plugin {
   const filter = new RegExp(
-    `^(?:${[...unresolved].map((name) => name.replace(/[!-/:-@[-^`{-~]/g, '\\$&')).join('|')})$`,
+    `^(?:${[...unresolvedNames].map((name) => name.replace(/[!-/:-@[-^`{-~]/g, '\\$&')).join('|')})$`,
   );
   return {
     name: 'unresolved',
@@ -144,8 +147,8 @@ function unresolvedModulesPlugin(unresolved: ReadonlySet<string>): Plugin {
       build.onResolve({ filter }, async ({ path, importer, kind, resolveDir, pluginData }) => {
         if (pluginData === 'own') return undefined;
         // Another importer may be able to resolve it.
-        const resolved = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
-        return resolved.errors.length === 0 ? resolved : { path, namespace: 'unresolved' };
+        const resolveResult = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
+        return resolveResult.errors.length === 0 ? resolveResult : { path, namespace: 'unresolved' };
       });
       build.onLoad({ filter: /.*/, namespace: 'unresolved' }, ({ path }) => ({
         contents: `throw Object.assign(new Error(${JSON.stringify(`Cannot find module '${path}'`)}), { code: 'MODULE_NOT_FOUND' });`,
@@ -198,20 +201,20 @@ function toImageError(error: unknown): ImageError {
 }
 
 /** Returns the modules that a failed bundle could not resolve. */
-export function unresolvedModules({ cause }: ImageError): ReadonlySet<string> {
+export function unresolvedModulesOf({ cause }: ImageError): ReadonlySet<string> {
   const messages = (cause as Partial<BuildFailure> | undefined)?.errors ?? [];
   return new Set(messages.flatMap(({ text }) => /^Could not resolve "(.+)"/.exec(text)?.[1] ?? []));
 }
 
 /**
  * Bundles the modules and all their dependencies from a folder's node_modules as one script. Modules that import
- * something `unresolved` are included, and fail when they are loaded.
+ * one of `unresolvedNames` are included, and fail when they are loaded.
  * @throws ImageError bundle_failed.
  */
 export async function bundle(
   folder: string,
   modules: readonly ImageModule[],
-  unresolved: ReadonlySet<string> = new Set(),
+  unresolvedNames: ReadonlySet<string> = new Set(),
 ): Promise<Bundle> {
   const missingBuiltins = new Set<string>();
   const addons = new Set<string>();
@@ -240,7 +243,7 @@ export async function bundle(
       logLimit: 0,
       plugins: [
         builtinsPlugin(missingBuiltins, addons),
-        ...(unresolved.size > 0 ? [unresolvedModulesPlugin(unresolved)] : []),
+        ...(unresolvedNames.size > 0 ? [unresolvedModulesPlugin(unresolvedNames)] : []),
       ],
     });
     const code = PREFIX + ((outputFiles[0]?.text ?? '') as string) + SUFFIX;

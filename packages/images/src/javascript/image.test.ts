@@ -107,11 +107,11 @@ let sharedBuild: Promise<ImageRecord> | undefined;
  */
 async function createRunner(dependencies: readonly string[]) {
   const images = dependencies === SHARED_DEPENDENCIES ? sharedImages : openImages(builders, { registries });
-  const building =
+  const buildPromise =
     images === sharedImages
       ? (sharedBuild ??= build(sharedImages, SHARED_DEPENDENCIES))
       : build(images, dependencies);
-  const record = await building;
+  const record = await buildPromise;
   const sandbox = createSandbox({ images, maxProcesses: 1 });
   onTestFinished(() => sandbox.close());
   const run = (code: string, options: { image?: string } = { image: 'tools' }): Promise<FunctionOutcome> =>
@@ -191,8 +191,8 @@ describe('code with an image', () => {
     );
     expect(await valueOf(run("return [require('common').next(), ({}).x]"))).toEqual([1, null]);
     const readRandomNumber = () => valueOf(run('return Math.random()'));
-    const [first, second] = [await readRandomNumber(), await readRandomNumber()];
-    expect(first).not.toBe(second);
+    const [firstNumber, secondNumber] = [await readRandomNumber(), await readRandomNumber()];
+    expect(firstNumber).not.toBe(secondNumber);
   });
 
   it('can print even if a package printed while it was loaded', async () => {
@@ -286,18 +286,18 @@ describe('code with an image', () => {
     const code =
       "const c = require('common'); await fetch('http://x.test/'); return [c.next(), require('common/extra').extra()]";
     expect(await valueOf(sandbox.run({ runId: 'run', code, image: 'tools' }))).toEqual([1, 2]);
-    const next = sandbox.run({ runId: 'run', code: 'return 1', image: 'tools' });
-    expect(await failureOf(next)).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+    const nextOutcome = sandbox.run({ runId: 'run', code: 'return 1', image: 'tools' });
+    expect(await failureOf(nextOutcome)).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
   it('gets its own time and random numbers from packages that read them while loading', async () => {
     const { run } = await createRunner(['impure']);
     const before = Date.now();
-    const [first, second] = (await Promise.all([
+    const [firstValues, secondValues] = (await Promise.all([
       valueOf(run("const i = require('impure'); return [i.seed, i.at]")),
       valueOf(run("const i = require('impure'); return [i.seed, i.at]")),
     ])) as [string, number][];
-    expect(first![0]).not.toBe(second![0]);
-    expect(first![1]).toBeGreaterThanOrEqual(before);
+    expect(firstValues![0]).not.toBe(secondValues![0]);
+    expect(firstValues![1]).toBeGreaterThanOrEqual(before);
   });
 });

@@ -52,14 +52,14 @@ const nameOf = (path: string): string =>
 
 /** Converts `sha512-<base64>` to `sha512:<hex>`; uses the strongest of several hashes. */
 function digestOf(integrity: string): string | undefined {
-  const strongest = integrity
+  const strongestMatch = integrity
     .split(/\s+/)
-    .map((part) => /^(sha512|sha384|sha256|sha1)-([A-Za-z0-9+/=]+)/.exec(part))
+    .map((hash) => /^(sha512|sha384|sha256|sha1)-([A-Za-z0-9+/=]+)/.exec(hash))
     .filter((match) => match !== null)
     .sort((a, b) => Number((b[1] as string).slice(3)) - Number((a[1] as string).slice(3)))[0];
-  return strongest === undefined
+  return strongestMatch === undefined
     ? undefined
-    : `${strongest[1]}:${Buffer.from(strongest[2] as string, 'base64').toString('hex')}`;
+    : `${strongestMatch[1]}:${Buffer.from(strongestMatch[2] as string, 'base64').toString('hex')}`;
 }
 
 /**
@@ -70,19 +70,19 @@ export function readLockfile(text: string): LockfileContent {
   const { packages = {} } = JSON.parse(text) as Lockfile;
   const entries: LockEntry[] = [];
   const scriptedPackages: ScriptedPackage[] = [];
-  for (const [path, installed] of Object.entries(packages)) {
+  for (const [path, lockfilePackage] of Object.entries(packages)) {
     // Bundled packages are covered by the digest of the package that contains them.
-    if (path === '' || installed.inBundle === true) continue;
+    if (path === '' || lockfilePackage.inBundle === true) continue;
     const name = nameOf(path);
-    const { version = '', resolved = '', integrity = '' } = installed;
-    if (installed.link === true || !/^(?:https?:\/\/|$)/.test(resolved))
+    const { version = '', resolved = '', integrity = '' } = lockfilePackage;
+    if (lockfilePackage.link === true || !/^(?:https?:\/\/|$)/.test(resolved))
       throw new ImageError('invalid_specifier', `The package ${name} does not come from a registry.`);
     const digest = digestOf(integrity);
     if (digest === undefined)
       throw new ImageError('integrity_error', `The registry provides no digest for ${name} ${version}.`);
     entries.push({ name, version, digest });
-    if (installed.hasInstallScript === true)
-      scriptedPackages.push({ name, path, optional: installed.optional === true });
+    if (lockfilePackage.hasInstallScript === true)
+      scriptedPackages.push({ name, path, optional: lockfilePackage.optional === true });
   }
   return { entries, scriptedPackages };
 }

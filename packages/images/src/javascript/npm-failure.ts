@@ -75,8 +75,8 @@ function readError(stdout: string): NpmError | undefined {
 function reasonOf(error: NpmError | undefined, npmCode: string, proxyFailure: string | undefined): string {
   // npm sees only that the registry proxy refused a request.
   if (proxyFailure !== undefined && (npmCode === 'E403' || npmCode === 'E502')) return proxyFailure;
-  const lines = [error?.summary, error?.detail].map((part) => (part ?? '').trim().split('\n')[0] ?? '');
-  return lines.find((part) => part !== '') ?? `npm ended with ${npmCode || 'an unknown error'}.`;
+  const lines = [error?.summary, error?.detail].map((text) => (text ?? '').trim().split('\n')[0] ?? '');
+  return lines.find((line) => line !== '') ?? `npm ended with ${npmCode || 'an unknown error'}.`;
 }
 
 /** Returns the error for a failed npm run. `proxyFailure` is why the registry proxy failed one of its requests. */

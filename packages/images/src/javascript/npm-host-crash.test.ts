@@ -89,7 +89,7 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
     ]),
   ])(
     'end as well, and garbage collection removes their folders: %s at the isolation level %s',
-    async (_what, _level, program, isolation) => {
+    async (_description, _level, program, isolation) => {
       const registry = await openTestNpmRegistry([]);
       const firstRequest = new Promise<void>((resolve) => {
         // The registry never responds, so npm keeps waiting.

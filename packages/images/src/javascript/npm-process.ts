@@ -3,13 +3,13 @@ import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   bareRoot,
-  BOOT_FILES,
+  BOOT_FOLDER,
   type Confinement,
   setprivArguments,
   killOrphanedProcesses,
   JAIL_PATHS,
   prlimitArguments,
-  runTree,
+  runProcessTree,
 } from '@heddle/sandbox/build';
 import { ImageError } from '../error.ts';
 
@@ -95,7 +95,7 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
     preloadedFile: `${JAIL_PATHS.boot}/${PRELOADED_FILE}`,
   };
   const { output, onOutput } = createOutputCollector();
-  const end = await runTree(confinement, {
+  const end = await runProcessTree(confinement, {
     jail: {
       execPath,
       readablePaths,
@@ -137,7 +137,11 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
 }
 
 /** Runs npm as a host process, with resource limits and another user id if available. */
-function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSignal): Promise<NpmResult> {
+function runAsHostProcess(
+  run: NpmRun,
+  { level, tools }: Confinement,
+  signal: AbortSignal,
+): Promise<NpmResult> {
   const { uid, home, proxySocket, fileMiB } = run;
   const limits = { dataMiB: MAX_DATA_MIB, cpuSeconds: MAX_CPU_SECONDS, files: MAX_OPEN_FILES, fileMiB };
   const { setpriv, prlimit } = tools;
@@ -153,7 +157,7 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
   const env = environmentOf({
     home,
     proxySocket,
-    preloadedFile: join(realpathSync(BOOT_FILES), PRELOADED_FILE),
+    preloadedFile: join(realpathSync(BOOT_FOLDER), PRELOADED_FILE),
   });
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
@@ -180,9 +184,9 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
 
 /** Runs npm until it ends, confined as far as the host allows. Aborting kills it and everything it started. */
 export async function runNpm(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmResult> {
-  if (!existsSync(join(BOOT_FILES, PRELOADED_FILE)))
+  if (!existsSync(join(BOOT_FOLDER, PRELOADED_FILE)))
     throw new ImageError('provider_error', 'Heddle was not built: dist/native-boot does not exist.');
   return confinement.level === 'strict'
     ? runJailed(run, confinement, signal)
-    : runPlain(run, confinement, signal);
+    : runAsHostProcess(run, confinement, signal);
 }

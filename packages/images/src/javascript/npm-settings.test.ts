@@ -45,7 +45,7 @@ it('npm is found through PATH or next to Node.js', () => {
   expect(findNpm(folder, join(folder, 'bin', 'node'))).toBeUndefined();
   mkdirSync(join(folder, 'lib', 'node_modules', 'npm', 'bin'), { recursive: true });
   writeFileSync(join(folder, 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'), '');
-  const found = expect.stringMatching(/npm-cli\.js$/) as string;
-  expect(findNpm(join(folder, 'bin'), '/nowhere/node')).toEqual(found);
-  expect(findNpm(undefined, join(folder, 'bin', 'node'))).toEqual(found);
+  const npmCliPath = expect.stringMatching(/npm-cli\.js$/) as string;
+  expect(findNpm(join(folder, 'bin'), '/nowhere/node')).toEqual(npmCliPath);
+  expect(findNpm(undefined, join(folder, 'bin', 'node'))).toEqual(npmCliPath);
 });

@@ -15,7 +15,7 @@ const USED_SETTINGS =
   /^(?:registry|@[^:]+:registry|\/\/.+|cafile|ca|proxy|https-proxy|noproxy|strict-ssl|fetch-retries|fetch-timeout|maxsockets|node-extra-ca-certs)$/;
 
 function expandVariables(value: string, env: NpmEnvironment['env']): string {
-  return value.replace(/\$\{([^}]+)\}/g, (whole, name: string) => env[name] ?? whole);
+  return value.replace(/\$\{([^}]+)\}/g, (match, name: string) => env[name] ?? match);
 }
 
 function readNpmrc(file: string, env: NpmEnvironment['env']): Record<string, string> {

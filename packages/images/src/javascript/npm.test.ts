@@ -21,14 +21,14 @@ function createFolder(): string {
   return folder;
 }
 
-function createContext(npm: NpmSettings, workFolder: string, signal = new AbortController().signal) {
+function createContext(npmSettings: NpmSettings, workFolder: string, signal = new AbortController().signal) {
   const lines: string[] = [];
   const refuse = () => Promise.reject(new Error('not used'));
   const context: BuildContext = {
     ...{
       workFolder,
       signal,
-      registries: { npm },
+      registries: { npm: npmSettings },
       reportProgress: () => undefined,
       now: Date.now,
       updateMaximum: () => undefined,
@@ -58,8 +58,8 @@ function createHostileNpm(source: string): string {
 }
 
 /** Runs a hostile npm in a build. Returns its report, the build's log lines and the project's folder. */
-async function runHostileNpm(source: string, level: (typeof levels)[number], npm: NpmSettings) {
-  const { context, lines } = createContext(npm, createFolder());
+async function runHostileNpm(source: string, level: (typeof levels)[number], npmSettings: NpmSettings) {
+  const { context, lines } = createContext(npmSettings, createFolder());
   const project = join(context.workFolder, 'project');
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{}');
@@ -90,13 +90,16 @@ const STATUS_OF_SOURCE = `
 describe.each(levels)('npm in a build at the level $name', (level) => {
   it('has no credentials; the registry proxy adds them to its requests', async () => {
     const { port, requests } = await startServer();
-    const npm = { registry: `http://127.0.0.1:${port}/`, [`//127.0.0.1:${port}/:_authToken`]: SECRET };
+    const npmSettings = {
+      registry: `http://127.0.0.1:${port}/`,
+      [`//127.0.0.1:${port}/:_authToken`]: SECRET,
+    };
     const source = `${STATUS_OF_SOURCE}
       const fs = require('fs');
       report.status = await statusOf('http://127.0.0.1:${port}/one', { headers: { authorization: 'Bearer mine' } });
       report.env = process.env;
       report.files = fs.readdirSync(process.env.HOME).map((name) => fs.readFileSync(process.env.HOME + '/' + name, 'utf8'));`;
-    const { report } = await runHostileNpm(source, level, npm);
+    const { report } = await runHostileNpm(source, level, npmSettings);
     expect(report).toMatchObject({ status: 200 });
     expect(JSON.stringify(report)).not.toContain(SECRET);
     expect(requests).toEqual([`GET /one Bearer ${SECRET}`]);
@@ -104,14 +107,14 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
 
   it('reaches only hosts in its settings through the registry proxy, and can only read from them', async () => {
     const registry = await startServer();
-    const other = await startServer();
+    const otherServer = await startServer();
     const source = `${STATUS_OF_SOURCE}
-      report.other = await statusOf('http://127.0.0.1:${other.port}/');
+      report.other = await statusOf('http://127.0.0.1:${otherServer.port}/');
       report.metadata = await statusOf('http://169.254.169.254/latest/meta-data');
       report.put = await statusOf('http://127.0.0.1:${registry.port}/one', { method: 'PUT' });`;
     const { report } = await runHostileNpm(source, level, { registry: `http://127.0.0.1:${registry.port}/` });
     expect(report).toEqual({ other: 403, metadata: 403, put: 403 });
-    expect([...registry.requests, ...other.requests]).toEqual([]);
+    expect([...registry.requests, ...otherServer.requests]).toEqual([]);
   });
 
   it('leaves only its packages and lockfile, owned by the host', async () => {
@@ -133,7 +136,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
       'a link in place of its packages',
       "fs.writeFileSync('package-lock.json', '{}'); fs.symlinkSync('/etc', 'node_modules')",
     ],
-  ])('is refused if it leaves %s', async (_what, statement) => {
+  ])('is refused if it leaves %s', async (_description, statement) => {
     const program = createHostileNpm('');
     writeFileSync(program, `const fs = require('fs'); ${statement};`);
     const { context } = createContext({}, createFolder());
@@ -169,13 +172,13 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
   it('follows registry redirects for tarballs without credentials', async () => {
     const registry = await openTestNpmRegistry([{ name: 'one', files: { 'index.js': '' } }]);
     const host = registry.url.replace('http:', '');
-    const target = await startServer();
+    const targetServer = await startServer();
     registry.intercept = (request, response) => {
       if (request.url?.endsWith('.tgz') !== true) return false;
-      response.writeHead(302, { location: `http://127.0.0.1:${target.port}/one.tgz` }).end();
+      response.writeHead(302, { location: `http://127.0.0.1:${targetServer.port}/one.tgz` }).end();
       return true;
     };
-    const targetSetting = { [`//127.0.0.1:${target.port}/:always-auth`]: 'false' };
+    const targetSetting = { [`//127.0.0.1:${targetServer.port}/:always-auth`]: 'false' };
     const settings = {
       registry: registry.url,
       [`${host}/:_authToken`]: SECRET,
@@ -189,7 +192,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     const npm = new Npm(findNpm(process.env['PATH']), MAX_SIZE, level.options.isolation);
     // The file at the redirect target has different content.
     await expect(npm.run(['install'], project, context)).rejects.toMatchObject({ code: 'integrity_error' });
-    expect(new Set(target.requests)).toEqual(new Set(['GET /one.tgz anonymous']));
+    expect(new Set(targetServer.requests)).toEqual(new Set(['GET /one.tgz anonymous']));
     expect([...registry.authorizationHeaders]).toEqual([`Bearer ${SECRET}`]);
   });
 });

@@ -3,7 +3,7 @@ import { copyFile, lstat, mkdir, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IsolationOptions } from '@heddle/sandbox';
-import { unreadablePart, type Confinement, freeProcessUid, takeProcessUid } from '@heddle/sandbox/build';
+import { findUnreadablePath, type Confinement, freeProcessUid, takeProcessUid } from '@heddle/sandbox/build';
 import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { ConfinedProcesses } from '../confined-processes.ts';
@@ -151,26 +151,26 @@ function settingsText(settings: NpmSettings): string {
 
 /** Moves npm's results to the project folder. The lockfile must be a regular file and node_modules a folder. */
 async function moveResults(project: string, folder: string): Promise<void> {
-  const lockfile = await lstat(join(project, LOCKFILE)).catch(() => undefined);
-  if (lockfile?.isFile() !== true)
+  const lockfileStat = await lstat(join(project, LOCKFILE)).catch(() => undefined);
+  if (lockfileStat?.isFile() !== true)
     throw new ImageError('install_failed', 'npm wrote no lockfile, and reported no reason.');
-  if (lockfile.size > MAX_LOCKFILE_BYTES)
+  if (lockfileStat.size > MAX_LOCKFILE_BYTES)
     throw new ImageError(
       'image_too_large',
       `The lockfile has more than ${MAX_LOCKFILE_BYTES / 2 ** 20} MiB.`,
     );
   await rm(join(folder, LOCKFILE), { force: true });
   await move(join(project, LOCKFILE), join(folder, LOCKFILE));
-  const modules = await lstat(join(project, 'node_modules')).catch(() => undefined);
-  if (modules === undefined) return;
-  if (!modules.isDirectory())
+  const modulesStat = await lstat(join(project, 'node_modules')).catch(() => undefined);
+  if (modulesStat === undefined) return;
+  if (!modulesStat.isDirectory())
     throw new ImageError('install_failed', 'npm wrote no node_modules folder, and reported no reason.');
   await move(join(project, 'node_modules'), join(folder, 'node_modules'));
 }
 
 /** Throws if users other than the host's user cannot read npm. */
 function requireReadable(program: string): void {
-  const unreadablePath = unreadablePart(program);
+  const unreadablePath = findUnreadablePath(program);
   if (unreadablePath !== undefined)
     throw new ImageError(
       'provider_error',

@@ -32,7 +32,7 @@ async function getThroughProxy(
   });
 }
 
-const respondWith =
+const createTextListener =
   (text: string): RequestListener =>
   (_request, response) =>
     void response.end(text);
@@ -43,7 +43,7 @@ describe('the registry proxy', () => {
     listen(createHttpsServer({ cert, key }, listener) as unknown as Server);
 
   it("trusts only the certificate authorities in npm's settings", async () => {
-    const port = await listenTls(respondWith('hello'));
+    const port = await listenTls(createTextListener('hello'));
     const registry = `https://127.0.0.1:${port}/`;
     const cafile = join(createImageFolder(), 'ca.pem');
     writeFileSync(cafile, cert);
@@ -66,7 +66,7 @@ describe('the registry proxy', () => {
   it("sends npm's client certificate to its registry", async () => {
     const server = createHttpsServer(
       { cert, key, ca: cert, requestCert: true, rejectUnauthorized: true },
-      respondWith('known'),
+      createTextListener('known'),
     ) as unknown as Server;
     const registry = `https://127.0.0.1:${await listen(server)}/`;
     const [certfile, keyfile] = ['cert.pem', 'key.pem'].map((name) => join(createImageFolder(), name)) as [
@@ -85,7 +85,7 @@ describe('the registry proxy', () => {
   });
 
   it.each(['http', 'https'])("uses npm's proxy for %s", async (scheme) => {
-    const port = await listenTls(respondWith('far'));
+    const port = await listenTls(createTextListener('far'));
     const targets: string[] = [];
     const proxy = createHttpServer((request, response) => {
       targets.push(request.url ?? '');
@@ -108,7 +108,7 @@ describe('the registry proxy', () => {
   });
 
   it('follows redirects only to public addresses', async () => {
-    const internalPort = await listen(createHttpServer(respondWith('internal')));
+    const internalPort = await listen(createHttpServer(createTextListener('internal')));
     const port = await listen(
       createHttpServer((_request, response) =>
         response.writeHead(302, { location: `http://127.0.0.1:${internalPort}/` }).end(),

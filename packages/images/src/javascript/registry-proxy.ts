@@ -75,18 +75,18 @@ export class RegistryProxy {
 
   async #send(request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> {
     try {
-      return await this.#follow(request, signal);
+      return await this.#sendWithRedirects(request, signal);
     } catch (error) {
       this.#failureReason = isEgressError(error) ? error.message : 'The request could not be sent.';
       throw error;
     }
   }
 
-  async #follow(request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> {
+  async #sendWithRedirects(request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> {
     const { method = 'GET' } = request;
     if (method !== 'GET' && method !== 'HEAD')
       throw deniedError(`A build only reads from registries; ${method} is not allowed.`);
-    const headers = pairsOf(request.headers).filter(
+    const headers = headerPairsOf(request.headers).filter(
       ([name]) => !/^(?:authorization|cookie|npm-auth-.*)$/i.test(name),
     );
     const { response } = await followRedirects(
@@ -131,8 +131,8 @@ export class RegistryProxy {
 
   #client(isNamed: boolean, connection: ConnectionOptions): Egress {
     const key = JSON.stringify([isNamed, connection]);
-    const cached = this.#clients.get(key);
-    if (cached !== undefined) return cached;
+    const cachedClient = this.#clients.get(key);
+    if (cachedClient !== undefined) return cachedClient;
     const usesProxy = connection.proxy !== undefined;
     const client = createEgress(
       {
@@ -150,7 +150,7 @@ export class RegistryProxy {
   }
 }
 
-function pairsOf(headers: EgressRequest['headers']): [string, string][] {
+function headerPairsOf(headers: EgressRequest['headers']): [string, string][] {
   if (headers === undefined) return [];
   const pairs = Array.isArray(headers) ? (headers as [string, string][]) : Object.entries(headers);
   return pairs.map(([name, value]) => [name.toLowerCase(), String(value)]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RegistrySettings } from './registry-settings.ts';
 
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const toBase64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('registry settings', () => {
   it('give npm the registries, but no credentials, certificates or proxies', () => {
@@ -31,9 +31,9 @@ describe('registry settings', () => {
     ],
     [
       'name and password',
-      { '//a.example/:username': 'me', '//a.example/:_password': base64('p:w') },
+      { '//a.example/:username': 'me', '//a.example/:_password': toBase64('p:w') },
       'https://a.example/x',
-      `Basic ${base64('me:p:w')}`,
+      `Basic ${toBase64('me:p:w')}`,
     ],
     [
       'the longest path',
@@ -51,7 +51,7 @@ describe('registry settings', () => {
       'the registry URL',
       { registry: 'https://me:p%40@a.example/' },
       'https://a.example/x',
-      `Basic ${base64('me:p@')}`,
+      `Basic ${toBase64('me:p@')}`,
     ],
     ['a port', { '//a.example:8080/:_authToken': 't' }, 'http://a.example:8080/x', 'Bearer t'],
     ['no token at another port', { '//a.example:8080/:_authToken': 't' }, 'http://a.example/x', undefined],
@@ -62,7 +62,7 @@ describe('registry settings', () => {
       'https://evil-a.example/x',
       undefined,
     ],
-  ])('return the credentials for a URL: %s', (_what, settings, url, expected) => {
+  ])('return the credentials for a URL: %s', (_description, settings, url, expected) => {
     expect(new RegistrySettings(settings).credentialsFor(new URL(url)).authorization).toBe(expected);
   });
 

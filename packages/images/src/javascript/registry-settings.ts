@@ -8,7 +8,7 @@ import type { NpmSettings } from './npm-settings.ts';
 const DEFAULT_REGISTRY = 'https://registry.npmjs.org/';
 
 /** Settings that npm itself gets: registries by name, and retries and timeouts. */
-const PASSED_SETTINGS = /^(?:registry|@[^:]+:registry|fetch-retries|fetch-retry-[a-z]+|fetch-timeout)$/;
+const FORWARDED_SETTINGS = /^(?:registry|@[^:]+:registry|fetch-retries|fetch-retry-[a-z]+|fetch-timeout)$/;
 
 /** Credentials for a URL. npm itself never gets them. */
 interface Credentials {
@@ -51,7 +51,7 @@ export class RegistrySettings {
     this.#hosts = new Set([...this.#registries.map(({ host }) => host), ...namedHosts]);
     this.npmSettings = Object.fromEntries(
       Object.entries(settings)
-        .filter(([key]) => PASSED_SETTINGS.test(key))
+        .filter(([key]) => FORWARDED_SETTINGS.test(key))
         .map(([key, value]) => [key, removeCredentials(value)]),
     );
   }

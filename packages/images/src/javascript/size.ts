@@ -20,20 +20,20 @@ const tooLargeError = ({ files, bytes }: Size): ImageError =>
   );
 
 /**
- * Adds the files of a folder to `size`. Throws ImageError image_too_large as soon as it exceeds `max`. Files that
+ * Adds the files of a folder to `size`. Throws ImageError image_too_large as soon as it exceeds `maxSize`. Files that
  * disappear in the meantime add no bytes.
  */
-async function measure(folder: string, size: Size, max: Readonly<Size>): Promise<void> {
+async function measure(folder: string, size: Size, maxSize: Readonly<Size>): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) await measure(path, size, max);
+    if (entry.isDirectory()) await measure(path, size, maxSize);
     else {
       size.files++;
       const stat = await lstat(path).catch(() => undefined);
       size.bytes += stat?.size ?? 0;
     }
-    if (size.files > max.files || size.bytes > max.bytes) throw tooLargeError(max);
+    if (size.files > maxSize.files || size.bytes > maxSize.bytes) throw tooLargeError(maxSize);
   }
 }
 
@@ -43,12 +43,12 @@ async function measure(folder: string, size: Size, max: Readonly<Size>): Promise
  */
 export function watchSize(
   folder: string,
-  max: Readonly<Size>,
+  maxSize: Readonly<Size>,
   signal: AbortSignal,
   { factor = SIZE_FACTOR, pollMs = POLL_MS }: { factor?: number; pollMs?: number } = {},
 ): { signal: AbortSignal; stop: () => void } {
   const sizeController = new AbortController();
-  const limits = { files: max.files * factor, bytes: max.bytes * factor };
+  const limits = { files: maxSize.files * factor, bytes: maxSize.bytes * factor };
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const schedule = (): void => {
@@ -57,7 +57,7 @@ export function watchSize(
   };
   const check = (): void => {
     void measure(folder, { files: 0, bytes: 0 }, limits).then(schedule, () =>
-      sizeController.abort(tooLargeError(max)),
+      sizeController.abort(tooLargeError(maxSize)),
     );
   };
   schedule();
@@ -72,8 +72,8 @@ export function watchSize(
  * Throws ImageError if the installed packages exceed the limits, or contain something that is not a file, a folder or a
  * link within them.
  */
-export async function checkInstalledPackages(folder: string, max: Readonly<Size>): Promise<void> {
-  await measure(folder, { files: 0, bytes: 0 }, max);
+export async function checkInstalledPackages(folder: string, maxSize: Readonly<Size>): Promise<void> {
+  await measure(folder, { files: 0, bytes: 0 }, maxSize);
   await checkLinks(folder, await realpath(folder));
 }
 

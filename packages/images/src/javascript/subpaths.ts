@@ -9,7 +9,7 @@ const MAX_SUBPATHS = 300;
 /**
  * Maximum source size of modules that a package does not list itself (matches of its patterns, files in its folders).
  */
-const MAX_UNNAMED_BYTES = 512 * 1024;
+const MAX_UNLISTED_BYTES = 512 * 1024;
 /** Maximum number of files to check for the patterns of a package. */
 const MAX_FILES = 10_000;
 
@@ -42,8 +42,8 @@ function targetOf(entry: unknown): string | undefined {
         .filter(([condition]) => CONDITIONS.has(condition))
         .map(([, value]: [string, unknown]) => value);
   for (const innerEntry of innerEntries) {
-    const nested = targetOf(innerEntry);
-    if (nested !== undefined) return nested;
+    const nestedTarget = targetOf(innerEntry);
+    if (nestedTarget !== undefined) return nestedTarget;
   }
   return undefined;
 }
@@ -80,10 +80,10 @@ interface OfferedModule {
   readonly file: string;
 }
 
-/** The modules that a package offers: those it names, and those found by search. */
+/** The modules that a package offers: those that it lists, and those found by search. */
 interface PackageModules {
-  readonly namedModules: readonly OfferedModule[];
-  readonly unnamedModules: readonly OfferedModule[];
+  readonly listedModules: readonly OfferedModule[];
+  readonly unlistedModules: readonly OfferedModule[];
 }
 
 /** Returns the modules of an entry of `exports` with a star: its name is `key`, and its files match `target`. */
@@ -104,19 +104,20 @@ async function modulesOfPattern(
 /** Returns the modules in `exports`, with patterns expanded. */
 async function modulesOfExports(packageFolder: string, exports: object): Promise<PackageModules> {
   const entries = Object.entries(exports).filter(([key]) => key.startsWith('./'));
-  const namedModules: OfferedModule[] = [];
-  const unnamedModules: OfferedModule[] = [];
+  const listedModules: OfferedModule[] = [];
+  const unlistedModules: OfferedModule[] = [];
   for (const [path, value] of entries) {
     const file = targetOf(value);
     if (file === undefined) continue;
     if (path.includes('*'))
-      for (const offered of await modulesOfPattern(packageFolder, path, file)) unnamedModules.push(offered);
-    else namedModules.push({ path, file });
+      for (const offeredModule of await modulesOfPattern(packageFolder, path, file))
+        unlistedModules.push(offeredModule);
+    else listedModules.push({ path, file });
   }
   const excludedEntries = entries.filter(([key, value]) => key.includes('*') && value === null);
   const isIncluded = ({ path }: OfferedModule): boolean =>
     !excludedEntries.some(([key]) => starMatch(path, key) !== undefined);
-  return { namedModules, unnamedModules: unnamedModules.filter(isIncluded) };
+  return { listedModules, unlistedModules: unlistedModules.filter(isIncluded) };
 }
 
 /** Returns the modules in one folder of a package, by names with and without the extension, as `require` does. */
@@ -125,8 +126,8 @@ async function modulesIn(packageFolder: string, folder: string): Promise<Offered
   return entries.flatMap((entry): OfferedModule[] => {
     const file = posix.join(folder, entry.name);
     if (!entry.isFile() || !LOADABLE_FILE.test(entry.name) || NON_MODULE_FILE.test(entry.name)) return [];
-    const withoutExtension = file.replace(/\.(?:js|json)$/, '');
-    const paths = withoutExtension === file ? [file] : [file, withoutExtension];
+    const pathWithoutExtension = file.replace(/\.(?:js|json)$/, '');
+    const paths = pathWithoutExtension === file ? [file] : [file, pathWithoutExtension];
     return paths.map((path) => ({ path: `./${path}`, file }));
   });
 }
@@ -142,7 +143,7 @@ async function modulesOfFolders(packageFolder: string, main: string): Promise<Pa
     if (entry.isDirectory() && !entry.name.startsWith('.') && !SKIPPED_FOLDERS.test(entry.name))
       folders.add(entry.name);
   const innerModules = await Promise.all([...folders].map((folder) => modulesIn(packageFolder, folder)));
-  return { namedModules: await modulesIn(packageFolder, '.'), unnamedModules: innerModules.flat() };
+  return { listedModules: await modulesIn(packageFolder, '.'), unlistedModules: innerModules.flat() };
 }
 
 /** Modules that exist and can be loaded: names, and files with their sizes. */
@@ -157,13 +158,13 @@ const FORMATS = ['js', 'mjs', 'cjs'];
 /** Returns whether the same module exists in a preferred format, judging by its file name. */
 function isDuplicate(file: string, allFiles: ReadonlySet<string>): boolean {
   const [, stem = '', extension = ''] = /^(.*)\.([cm]?js)$/.exec(file) ?? [];
-  return FORMATS.slice(0, Math.max(FORMATS.indexOf(extension), 0)).some((other) =>
-    allFiles.has(`${stem}.${other}`),
+  return FORMATS.slice(0, Math.max(FORMATS.indexOf(extension), 0)).some((preferredFormat) =>
+    allFiles.has(`${stem}.${preferredFormat}`),
   );
 }
 
 /** Returns the modules whose files exist and can be loaded, each in one format. */
-async function selectLoadable(
+async function selectLoadableModules(
   packageFolder: string,
   offeredModules: readonly OfferedModule[],
 ): Promise<LoadableModules> {
@@ -182,16 +183,22 @@ export async function subpathsOf(name: string, nodeModules: string): Promise<str
   const packageFolder = join(nodeModules, name);
   const json = await readFile(join(packageFolder, 'package.json'), 'utf8');
   const { exports, main } = JSON.parse(json) as PackageJson;
-  const { namedModules, unnamedModules } =
+  const { listedModules, unlistedModules } =
     exports === undefined
       ? await modulesOfFolders(packageFolder, typeof main === 'string' ? main : 'index.js')
       : await modulesOfExports(packageFolder, typeof exports === 'object' && exports !== null ? exports : {});
-  const loadableNamed = await selectLoadable(packageFolder, namedModules);
-  const loadableUnnamed = await selectLoadable(packageFolder, unnamedModules);
-  const bytes = [...loadableUnnamed.files.values()].reduce((sum, size) => sum + size, 0);
-  const includesUnnamed =
-    bytes <= MAX_UNNAMED_BYTES &&
-    new Set([...loadableNamed.files, ...loadableUnnamed.files].map(([file]) => file)).size <= MAX_SUBPATHS;
-  const paths = new Set([...loadableNamed.paths, ...(includesUnnamed ? loadableUnnamed.paths : [])]);
-  return loadableNamed.files.size > MAX_SUBPATHS ? [] : [...paths].map((path) => posix.join(name, path));
+  const loadableListedModules = await selectLoadableModules(packageFolder, listedModules);
+  const loadableUnlistedModules = await selectLoadableModules(packageFolder, unlistedModules);
+  const bytes = [...loadableUnlistedModules.files.values()].reduce((sum, size) => sum + size, 0);
+  const includesUnlistedModules =
+    bytes <= MAX_UNLISTED_BYTES &&
+    new Set([...loadableListedModules.files, ...loadableUnlistedModules.files].map(([file]) => file)).size <=
+      MAX_SUBPATHS;
+  const paths = new Set([
+    ...loadableListedModules.paths,
+    ...(includesUnlistedModules ? loadableUnlistedModules.paths : []),
+  ]);
+  return loadableListedModules.files.size > MAX_SUBPATHS
+    ? []
+    : [...paths].map((path) => posix.join(name, path));
 }

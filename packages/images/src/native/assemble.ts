@@ -7,7 +7,7 @@ import type { Npm } from '../javascript/npm.ts';
 import { parseRequirement } from '../python/pep/requirement.ts';
 import { withCredentials } from '../python/sources/credentials.ts';
 import { TreeWriter, untar, mergeTree } from './archive/tree-writer.ts';
-import type { Checker } from './check.ts';
+import type { RootJobRunner } from './root-job-runner.ts';
 import { unpackDeb } from './debian/unpack.ts';
 import { MAX_PACKAGE_BYTES, MAX_SIZE } from './limits.ts';
 import type { LockedDeb, NativeLockData } from './lock.ts';
@@ -42,8 +42,8 @@ exec tar -C $HOME/cache -cf - .
 /**
  * Adds compiled modules to the image; otherwise each run would compile its imports. Returns whether it succeeded.
  */
-async function compilePython(root: string, checker: Checker): Promise<boolean> {
-  const archive = await checker.captureOutput(['/bin/bash', '-c', COMPILE_SCRIPT]);
+async function compilePython(root: string, rootJobRunner: RootJobRunner): Promise<boolean> {
+  const archive = await rootJobRunner.captureOutput(['/bin/bash', '-c', COMPILE_SCRIPT]);
   if (archive === undefined) return false;
   const writer = new TreeWriter(root, MAX_SIZE, 'The compiled modules');
   await untar(Readable.from([archive], { objectMode: false }), writer, PYTHON_CACHE);
@@ -78,7 +78,7 @@ interface Installation {
   readonly spec: ImageSpec;
   readonly data: NativeLockData;
   readonly npm: Npm;
-  readonly checker: Checker;
+  readonly rootJobRunner: RootJobRunner;
 }
 
 /** The result of installing the packages of a language. */
@@ -93,7 +93,7 @@ const NO_PACKAGES: InstalledPackages = { modules: [], warnings: [], loadStatemen
 
 async function installNpmPackages(
   root: string,
-  { spec, data, npm, checker }: Installation,
+  { spec, data, npm, rootJobRunner }: Installation,
   context: BuildContext,
 ): Promise<InstalledPackages> {
   if (data.npm === null) return NO_PACKAGES;
@@ -101,7 +101,11 @@ async function installNpmPackages(
   const { nodeModules, scriptedPackages } = await installNpmLock(npm, readNpmLock(data.npm), context);
   await mkdir(join(root, HEDDLE_FOLDER), { recursive: true });
   await rename(nodeModules, join(root, HEDDLE_FOLDER, 'node_modules'));
-  const warnings = await runScripts(scriptedPackages, { root, folder: HEDDLE_FOLDER, npm, checker }, context);
+  const warnings = await runScripts(
+    scriptedPackages,
+    { root, folder: HEDDLE_FOLDER, npm, rootJobRunner },
+    context,
+  );
   const names = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
   return {
     modules: names,
@@ -120,15 +124,15 @@ async function installPythonPackages(
   const folders = { root, site: `${HEDDLE_FOLDER}/python`, programs: `${HEDDLE_FOLDER}/bin` };
   const { modules, warnings } = await installWheels(wheels, folders, withCredentials(context));
   const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
-  const publicModules = (name: string): string[] =>
+  const publicModulesOf = (name: string): string[] =>
     (modules.get(name) ?? []).filter((module) => !module.split('.').some((part) => part.startsWith('_')));
   // Only the first module of a distribution is tested: others may load only on other systems.
   const loadStatements = names.flatMap((name): [string, string][] => {
-    const [first] = publicModules(name);
-    return first === undefined ? [] : [[name, `import ${first}`]];
+    const [firstModule] = publicModulesOf(name);
+    return firstModule === undefined ? [] : [[name, `import ${firstModule}`]];
   });
   return {
-    modules: names.flatMap(publicModules),
+    modules: names.flatMap(publicModulesOf),
     warnings: [...data.python.warnings, ...warnings],
     loadStatements,
   };
@@ -143,7 +147,7 @@ export async function assembleRoot(
   installation: Installation,
   context: BuildContext,
 ): Promise<{ modules: readonly string[]; warnings: readonly string[] }> {
-  const { spec, data, checker } = installation;
+  const { spec, data, rootJobRunner } = installation;
   await unpackDebs(root, data.debs, context);
   const install = spec.language === 'javascript' ? installNpmPackages : installPythonPackages;
   const installedPackages = await install(root, installation, context);
@@ -152,18 +156,18 @@ export async function assembleRoot(
     warnings.push(...(await installTool(tool, root, installation, withCredentials(context))));
   if (data.debs.some(({ name }) => name === 'python3')) {
     context.reportProgress('compiling');
-    if (!(await compilePython(root, checker))) context.log('The Python modules were not compiled.');
+    if (!(await compilePython(root, rootJobRunner))) context.log('The Python modules were not compiled.');
   }
   context.reportProgress('loading');
   const { language } = spec;
-  await checker.load(
+  await rootJobRunner.load(
     language,
     language === 'python' ? 'import sys, ssl, json' : 'return 1',
     'The interpreter',
   );
   for (const [name, statement] of installedPackages.loadStatements)
-    await checker.load(language, statement, `The package ${name}`);
+    await rootJobRunner.load(language, statement, `The package ${name}`);
   for (const { id } of data.tools)
-    await checker.runCommand(recipeOf(id).verifyCommand, `The command-line tool ${id}`);
+    await rootJobRunner.runCommand(recipeOf(id).verifyCommand, `The command-line tool ${id}`);
   return { modules: installedPackages.modules, warnings: [...new Set(warnings)] };
 }

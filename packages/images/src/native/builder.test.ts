@@ -118,12 +118,12 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
   it.each([
     ['rate_limited', 429, /too many requests/],
     ['registry_unavailable', 503, /responded with 503/],
-  ])('reports %s for a mirror that answers %i', async (code, status, message) => {
+  ])('reports %s for a mirror that responds with %i', async (code, status, message) => {
     const responses = { '/dists/stable/InRelease': status };
     expect(failureOf(await build([], ['sed'], { responses }))).toEqual(expectedFailure(code, message));
   });
 
-  it('reports build_timeout for a mirror that does not answer', async () => {
+  it('reports build_timeout for a mirror that does not respond', async () => {
     const server = createServer(() => undefined);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => (server.closeAllConnections(), void server.close()));
@@ -163,7 +163,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
       'alpha',
       /evil/,
     ],
-  ])('reports %s for Python packages: %s', async (code, _what, wheel, ...[dependency, message]) => {
+  ])('reports %s for Python packages: %s', async (code, _description, wheel, ...[dependency, message]) => {
     const { url: index } = await openTestPythonIndex([wheel]);
     const spec = { language: 'python', dependencies: [dependency], systemPackages: ['sed'] };
     const record = await build([{ name: 'python3', version: '3.11.2-1' }], [], { index, spec });
@@ -194,7 +194,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
       'one',
       /does not match/,
     ],
-  ])('reports %s for npm packages: %s', async (code, _what, entry, ...[dependency, message]) => {
+  ])('reports %s for npm packages: %s', async (code, _description, entry, ...[dependency, message]) => {
     const { url: registry } = await openTestNpmRegistry([entry]);
     const spec = { language: 'javascript', dependencies: [dependency], systemPackages: ['sed'] };
     expect(failureOf(await build([], [], { registry, spec }))).toEqual(expectedFailure(code, message));

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IsolationOptions } from '@heddle/sandbox';
-import { BOOT_FILES, NativeHost } from '@heddle/sandbox/build';
+import { BOOT_FOLDER, NativeHost } from '@heddle/sandbox/build';
 import type { BuildContext, ImageBuilder, ImageSpec, Lock, LockEntry } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { Npm } from '../javascript/npm.ts';
 import { findNpm } from '../javascript/npm-settings.ts';
 import type { PythonLockData } from '../python/lock.ts';
 import { assembleRoot } from './assemble.ts';
-import { Checker } from './check.ts';
+import { RootJobRunner } from './root-job-runner.ts';
 import { debianArchitecture, readArchives } from './debian/archive-index.ts';
 import { archivesOf } from './debian/archives.ts';
 import type { DebianPackage } from './debian/catalogue.ts';
@@ -40,8 +40,8 @@ const REVISION = 2;
 /** Returns the digest of the files that start code in the sandbox. */
 async function digestOfBootFiles(): Promise<string> {
   const hash = createHash('sha256');
-  for (const name of (await readdir(BOOT_FILES)).sort())
-    hash.update(name).update(await readFile(join(BOOT_FILES, name)));
+  for (const name of (await readdir(BOOT_FOLDER)).sort())
+    hash.update(name).update(await readFile(join(BOOT_FOLDER, name)));
   return hash.digest('hex');
 }
 
@@ -133,8 +133,8 @@ export function nativeBuilder(options: NativeBuilderOptions = {}): ImageBuilder 
       await requireSupportedHost();
       const data = readNativeLock(lock.data);
       const root = join(context.workFolder, 'rootfs');
-      const checker = new Checker(root, host, context);
-      const { modules, warnings } = await assembleRoot(root, { spec, data, npm, checker }, context);
+      const rootJobRunner = new RootJobRunner(root, host, context);
+      const { modules, warnings } = await assembleRoot(root, { spec, data, npm, rootJobRunner }, context);
       return {
         blobs: { rootfs: root },
         features: { modules },

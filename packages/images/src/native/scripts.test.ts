@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { byScale } from '../../../../test/support/scale.ts';
+import { pickByScale } from '../../../../test/support/scale.ts';
 import { openNativeImages } from '../../../../test/support/native-images.ts';
 import { openNpmRegistry, type FixturePackage } from '../../../../test/support/npm-registry.ts';
 import type { ImageRecord } from '../record.ts';
@@ -170,7 +170,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
         /The package compiles needs its install script.*cc.*not found/,
       ) as string,
     });
-    if (byScale(0, 1) === 0) return;
+    if (pickByScale(0, 1) === 0) return;
     expect(await build(['compiles'], ['gcc', 'libc6-dev'])).toMatchObject({
       state: 'ready',
       errorMessage: null,

@@ -5,9 +5,9 @@ import {
   freeProcessUid,
   JAIL_PATHS,
   jailEnvironment,
-  runTree,
+  runProcessTree,
   takeProcessUid,
-  type TreeEnd,
+  type ProcessTreeEnd,
 } from '@heddle/sandbox/build';
 import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
@@ -18,7 +18,7 @@ import type { Npm } from '../javascript/npm.ts';
 import type { NpmSettings } from '../javascript/npm-settings.ts';
 import { RegistryProxy } from '../javascript/registry-proxy.ts';
 import { checkInstalledPackages, watchSize } from '../javascript/size.ts';
-import type { Checker } from './check.ts';
+import type { RootJobRunner } from './root-job-runner.ts';
 
 /** Time limit of one package's scripts, which may compile. */
 const MAX_SCRIPT_MS = 600_000;
@@ -36,7 +36,7 @@ interface ScriptEnvironment {
   /** The folder that contains `node_modules`, relative to the root. */
   readonly folder: string;
   readonly npm: Npm;
-  readonly checker: Checker;
+  readonly rootJobRunner: RootJobRunner;
 }
 
 /** Returns the installation folder of the host's Node.js, or undefined if it has no headers. */
@@ -45,7 +45,7 @@ function nodeFolderWithHeaders(execPath: string): string | undefined {
   return existsSync(join(nodeFolder, 'include', 'node', 'node_version.h')) ? nodeFolder : undefined;
 }
 
-function environmentOf(hasHeaders: boolean, settings: NpmSettings): Record<string, string> {
+function environmentVariablesOf(hasHeaders: boolean, settings: NpmSettings): Record<string, string> {
   const npmSettings = Object.entries(settings).map(([key, value]) => [`npm_config_${key}`, value] as const);
   return {
     ...Object.fromEntries(npmSettings),
@@ -58,7 +58,7 @@ function environmentOf(hasHeaders: boolean, settings: NpmSettings): Record<strin
 }
 
 /** Returns the line that states why a script failed; the surrounding lines of npm and node-gyp are less specific. */
-function reasonOf({ stderr, stopReason, exitCode }: TreeEnd): string {
+function reasonOf({ stderr, stopReason, exitCode }: ProcessTreeEnd): string {
   if (stopReason === 'memory') return `it took more than ${LIMITS.memoryMiB} MiB of memory`;
   if (stopReason !== undefined)
     return `it took more than ${MAX_SCRIPT_MS / 60_000} minutes, or printed too much`;
@@ -80,7 +80,7 @@ export async function runScripts(
   context: BuildContext,
 ): Promise<readonly string[]> {
   if (packages.length === 0) return [];
-  const { uids } = await environment.checker.confinement();
+  const { uids } = await environment.rootJobRunner.confinement();
   const nodeModules = join(environment.root, environment.folder, 'node_modules');
   const uid = uids === undefined ? undefined : takeProcessUid(uids);
   const proxy = await RegistryProxy.open(context.registries.npm ?? {});
@@ -121,7 +121,7 @@ async function runScript(
     root,
     folder,
     npm,
-    checker,
+    rootJobRunner,
     proxy,
     uid,
     signal,
@@ -131,7 +131,7 @@ async function runScript(
     readonly signal: AbortSignal;
   },
   context: BuildContext,
-): Promise<TreeEnd> {
+): Promise<ProcessTreeEnd> {
   const { execPath } = process;
   const nodeFolder = nodeFolderWithHeaders(execPath);
   const nodeModules = `${folder}/node_modules`;
@@ -140,7 +140,7 @@ async function runScript(
       rootfs: root,
       execPath,
       command: [JAIL_PATHS.node, `${JAIL_PATHS.boot}/boot.cjs`],
-      environment: environmentOf(nodeFolder !== undefined, proxy.settings),
+      environment: environmentVariablesOf(nodeFolder !== undefined, proxy.settings),
       limits: LIMITS,
       cpuSeconds: MAX_SCRIPT_MS / 1_000,
       proxy: proxy.path,
@@ -158,8 +158,8 @@ async function runScript(
     ...(uid !== undefined && { uid }),
     signal,
   };
-  const confinement = await checker.confinement();
-  return logLines(context, (onOutput) => runTree(confinement, { ...tree, onOutput }));
+  const confinement = await rootJobRunner.confinement();
+  return logLines(context, (onOutput) => runProcessTree(confinement, { ...tree, onOutput }));
 }
 
 /** Returns the command of npm that runs the install scripts of the package at a path. */
@@ -176,7 +176,11 @@ function rebuildCommand(path: string): readonly string[] {
   ];
 }
 
-function failureOf({ name }: ScriptedPackage, end: TreeEnd, requestFailure: string | undefined): ImageError {
+function failureOf(
+  { name }: ScriptedPackage,
+  end: ProcessTreeEnd,
+  requestFailure: string | undefined,
+): ImageError {
   if (end.exitCode === null && end.stopReason === undefined)
     return new ImageError('provider_error', `No process could be started in the image: ${end.stderr}.`);
   const requestSentence = requestFailure === undefined ? '' : ` ${requestFailure}`;

@@ -24,7 +24,7 @@ async function build(
   return images.build({ language: 'python', dependencies });
 }
 
-/** Builds an image from an index with these packages. Returns its record. */
+/** Builds an image from an index with these packages. Returns its record and the index. */
 async function buildFromIndex(
   wheels: readonly IndexedWheel[],
   dependencies: readonly string[],
@@ -45,7 +45,7 @@ function expectFailure(
   });
 }
 
-const bomb = { path: 'alpha/bomb', content: new Uint8Array(8 * 2 ** 20) };
+const zipBombEntry = { path: 'alpha/bomb', content: new Uint8Array(8 * 2 ** 20) };
 
 describe('failed builds', { timeout: 120_000 }, () => {
   const FAILURES: readonly (readonly [
@@ -119,7 +119,7 @@ describe('failed builds', { timeout: 120_000 }, () => {
     ],
     [
       'unsupported_package',
-      'a path out of the folder',
+      'a path outside of the folder',
       [{ name: 'alpha', hasSeparateMetadata: true, entries: [{ path: '../evil.py' }] }],
       ['alpha'],
       /alpha-1\.0-py3-none-any\.whl: The archive .*evil/,
@@ -140,7 +140,7 @@ describe('failed builds', { timeout: 120_000 }, () => {
     [
       'image_too_large',
       'a zip bomb',
-      [{ name: 'alpha', hasSeparateMetadata: true, entries: [bomb] }],
+      [{ name: 'alpha', hasSeparateMetadata: true, entries: [zipBombEntry] }],
       ['alpha'],
       /unpacks to more than 200 times/,
     ],
@@ -169,7 +169,7 @@ describe('failed builds', { timeout: 120_000 }, () => {
 
   it.each(sample(FAILURES, 4, 'failed builds of Python packages'))(
     '%s: %s',
-    async (code, _what, ...[wheels, dependencies, message]) => {
+    async (code, _description, ...[wheels, dependencies, message]) => {
       const { record } = await buildFromIndex(wheels, dependencies);
       expectFailure(record, code, message);
     },
@@ -239,20 +239,20 @@ describe('metadata is read', () => {
     isCompressed: false,
   };
   const alpha: IndexedWheel = { name: 'alpha', requires: ['ghost'], entries: [largeEntry] };
-  const file = '/files/alpha-1.0-py3-none-any.whl';
+  const wheelPath = '/files/alpha-1.0-py3-none-any.whl';
 
   it.each<[description: string, wheel: IndexedWheel, options: PythonIndexOptions, files: string[]]>([
-    ['from a separate file', { ...alpha, hasSeparateMetadata: true }, {}, [`${file}.metadata`]],
+    ['from a separate file', { ...alpha, hasSeparateMetadata: true }, {}, [`${wheelPath}.metadata`]],
     [
       'from a separate file, with an HTML page',
       { ...alpha, hasSeparateMetadata: true },
       { format: 'html' },
-      [`${file}.metadata`],
+      [`${wheelPath}.metadata`],
     ],
-    ['from the end of the wheel, by a range request', alpha, {}, [`${file} bytes=N`]],
-    ['from the whole wheel, without range support', alpha, { supportsRanges: false }, [file, file]],
-    ['from the whole wheel, if its size is unknown', alpha, { format: 'html' }, [file]],
-  ])('%s', async (_what, wheel, options, files) => {
+    ['from the end of the wheel, by a range request', alpha, {}, [`${wheelPath} bytes=N`]],
+    ['from the whole wheel, without range support', alpha, { supportsRanges: false }, [wheelPath, wheelPath]],
+    ['from the whole wheel, if its size is unknown', alpha, { format: 'html' }, [wheelPath]],
+  ])('%s', async (_description, wheel, options, files) => {
     const { record, index } = await buildFromIndex([wheel], ['alpha'], options);
     expectFailure(record, 'package_not_found', /ghost/);
     const requests = index.requests.filter((path) => path.startsWith('/files/'));

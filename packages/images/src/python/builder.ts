@@ -7,7 +7,7 @@ import { PYTHON_FILES, PYTHON_IMAGE_FILE } from '@heddle/sandbox/build';
 import type { AssembledImage, ImageBuilder } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { makeMemorySnapshot } from './build/memory-snapshot.ts';
-import { makePackageArchive } from './build/site.ts';
+import { makePackageArchive } from './build/package-archive.ts';
 import { PythonLoader } from './build/python-loader.ts';
 import { lockPythonPackages, readLockData } from './lock.ts';
 import { parseRequirement } from './pep/requirement.ts';
@@ -53,17 +53,17 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
 
     async assemble(lock, spec, context): Promise<AssembledImage> {
       const { wheels, warnings } = readLockData(lock);
-      const site = await makePackageArchive(wheels, loader, withCredentials(context));
+      const packageArchive = await makePackageArchive(wheels, loader, withCredentials(context));
       const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
-      const importResult = await makeMemorySnapshot([...new Set(names)], site, loader, context);
+      const importResult = await makeMemorySnapshot([...new Set(names)], packageArchive, loader, context);
       const { version, python } = await readDistribution();
       return {
         blobs: {
-          'site.zip': site.path,
-          ...(importResult.path !== undefined && { 'memory.snap': importResult.path }),
+          'site.zip': packageArchive.path,
+          ...(importResult.snapshotPath !== undefined && { 'memory.snap': importResult.snapshotPath }),
         },
-        features: { snapshot: importResult.path !== undefined, modules: importResult.modules },
-        warnings: [...warnings, ...site.warnings, ...importResult.warnings],
+        features: { snapshot: importResult.snapshotPath !== undefined, modules: importResult.modules },
+        warnings: [...warnings, ...packageArchive.warnings, ...importResult.warnings],
         tools: { pyodide: version, python },
       };
     },

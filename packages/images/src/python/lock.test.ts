@@ -13,8 +13,8 @@ import { withCredentials } from './sources/credentials.ts';
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A context with pages and files in memory; `requests` records each request with its authorization. */
-function contextOf(
+/** Creates a context with pages and files in memory; `requests` records each request with its authorization. */
+function createContext(
   python: NonNullable<Registries['python']>,
   files: Readonly<Record<string, Uint8Array>>,
   requests: string[] = [],
@@ -57,7 +57,7 @@ describe('wheels of a Pyodide distribution', () => {
 
   it("are fetched from the mirror by the digest in the distribution's lock file", async () => {
     const wheels = { [filename]: sha256(bytes), 'libthing-1.0.zip': '00' };
-    const lock = await lockPythonPackages(specOf('alpha'), contextOf({ pyodide: mirror }, files), {
+    const lock = await lockPythonPackages(specOf('alpha'), createContext({ pyodide: mirror }, files), {
       target,
       wheelDigests: wheels,
     });
@@ -69,7 +69,7 @@ describe('wheels of a Pyodide distribution', () => {
   });
 
   it('are refused if the mirror has a different file', async () => {
-    const context = contextOf({ pyodide: mirror }, files);
+    const context = createContext({ pyodide: mirror }, files);
     await expect(
       lockPythonPackages(specOf('alpha'), context, { target, wheelDigests: { [filename]: '0'.repeat(64) } }),
     ).rejects.toMatchObject({
@@ -79,7 +79,7 @@ describe('wheels of a Pyodide distribution', () => {
 
   it('are not available without a mirror', async () => {
     await expect(
-      lockPythonPackages(specOf('alpha'), contextOf({}, files), {
+      lockPythonPackages(specOf('alpha'), createContext({}, files), {
         target,
         wheelDigests: { [filename]: sha256(bytes) },
       }),
@@ -116,14 +116,14 @@ describe('locks', () => {
       { name: 'beta' },
       { name: 'beta', version: '0.9' },
     ]);
-    const fetchBytes = async (path: string): Promise<Uint8Array> =>
-      new Uint8Array(await (await fetch(path)).arrayBuffer());
+    const fetchBytes = async (fileUrl: string): Promise<Uint8Array> =>
+      new Uint8Array(await (await fetch(fileUrl)).arrayBuffer());
     const context: BuildContext = {
-      ...contextOf({ index: url }, {}),
-      fetchPage: async (path) => ({ status: 200, url: path, body: await fetchBytes(path) }),
-      fetchVerified: async (path, digest) => {
+      ...createContext({ index: url }, {}),
+      fetchPage: async (pageUrl) => ({ status: 200, url: pageUrl, body: await fetchBytes(pageUrl) }),
+      fetchVerified: async (fileUrl, digest) => {
         const file = join(createImageFolder(), 'file');
-        writeFileSync(file, await fetchBytes(path));
+        writeFileSync(file, await fetchBytes(fileUrl));
         return { path: file, sha256: digest, size: 0 };
       },
     };
@@ -140,7 +140,7 @@ describe('locks', () => {
 
 it('credentials are sent only to their own origin, for pages and files', async () => {
   const requests: string[] = [];
-  const innerContext = contextOf({ index: 'https://me:s%20cret@private.test/simple/' }, {}, requests);
+  const innerContext = createContext({ index: 'https://me:s%20cret@private.test/simple/' }, {}, requests);
   const context = withCredentials(innerContext);
   await context.fetchPage('https://private.test/simple/a/', { maxBytes: 1 });
   await context.fetchPage('https://files.test/a.whl', { maxBytes: 1 });

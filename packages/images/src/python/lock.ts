@@ -2,10 +2,10 @@ import type { BuildContext, ImageSpec, Lock } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import type { Target } from './pep/target.ts';
 import { type ChosenRelease, resolveRequirements } from './solve/resolution.ts';
-import { type PyodideWheelDigests, pyodideMirror } from './sources/pyodide.ts';
-import { simpleIndex } from './sources/simple-index.ts';
+import { type PyodideWheelDigests, createPyodideSource } from './sources/pyodide.ts';
+import { createIndexSource } from './sources/simple-index.ts';
 import type { Source, SourceKind } from './sources/source.ts';
-import { wheelhouse } from './sources/wheelhouse.ts';
+import { createWheelhouseSource } from './sources/wheelhouse.ts';
 
 /** A wheel in a lock, with everything needed to install it again. */
 export interface LockedWheel {
@@ -63,9 +63,9 @@ export async function lockPythonPackages(
 function sourcesOf(context: BuildContext, { wheelDigests }: PythonRuntime): Source[] {
   const { wheelhouse: folder, index = PYPI, extraIndexes = [], pyodide } = context.registries.python ?? {};
   return [
-    ...(folder === undefined ? [] : [wheelhouse(folder)]),
-    ...[...extraIndexes, index].map((url) => simpleIndex(url, context)),
-    ...(pyodide === undefined ? [] : [pyodideMirror(pyodide, wheelDigests, context)]),
+    ...(folder === undefined ? [] : [createWheelhouseSource(folder)]),
+    ...[...extraIndexes, index].map((url) => createIndexSource(url, context)),
+    ...(pyodide === undefined ? [] : [createPyodideSource(pyodide, wheelDigests, context)]),
   ];
 }
 

@@ -18,8 +18,8 @@ export function readPipSettings({ env, home }: UserEnvironment): NonNullable<Reg
   for (const file of configFilesOf(env, home)) Object.assign(settings, readConfigFile(file));
   Object.assign(settings, readEnvironment(env));
   const index = settings['index-url'];
-  const extraIndexes = wordsOf(settings['extra-index-url']).filter(isIndexUrl);
-  const wheelhouse = wordsOf(settings['find-links']).find(isFolder);
+  const extraIndexes = splitValues(settings['extra-index-url']).filter(isIndexUrl);
+  const wheelhouse = splitValues(settings['find-links']).find(isFolder);
   return {
     ...(index !== undefined && isIndexUrl(index) ? { index } : PYPI),
     ...(extraIndexes.length > 0 && { extraIndexes }),
@@ -68,7 +68,7 @@ function readEnvironment(env: UserEnvironment['env']): Settings {
   return Object.fromEntries(entries.filter(([, value]) => value !== ''));
 }
 
-function wordsOf(text = ''): string[] {
+function splitValues(text = ''): string[] {
   return text.split(/\s+/).filter((word) => word !== '');
 }
 

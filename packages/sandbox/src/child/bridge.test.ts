@@ -47,14 +47,14 @@ describe('guest messages', () => {
   });
 
   it('for hashes yield digests and HMACs as binary strings', () => {
-    const digest = readMessage('H256:-:abc');
-    if (digest?.kind !== 'hash') throw new Error('no hash');
-    expect(Buffer.from(hash(digest), 'latin1').toString('hex')).toBe(
+    const digestMessage = readMessage('H256:-:abc');
+    if (digestMessage?.kind !== 'hash') throw new Error('no hash');
+    expect(Buffer.from(hash(digestMessage), 'latin1').toString('hex')).toBe(
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     );
-    const mac = readMessage('H256:+3:keyThe quick brown fox jumps over the lazy dog');
-    if (mac?.kind !== 'hash') throw new Error('no hash');
-    expect(Buffer.from(hash(mac), 'latin1').toString('hex')).toBe(
+    const macMessage = readMessage('H256:+3:keyThe quick brown fox jumps over the lazy dog');
+    if (macMessage?.kind !== 'hash') throw new Error('no hash');
+    expect(Buffer.from(hash(macMessage), 'latin1').toString('hex')).toBe(
       'f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8',
     );
   });

@@ -89,8 +89,8 @@ function readClear(content: string): GuestMessage | undefined {
 }
 
 function readRandom(content: string): GuestMessage | undefined {
-  const bytes = parseWholeNumber(content, MAX_RANDOM_BYTES);
-  return bytes === undefined ? undefined : { kind: 'random', byteCount: bytes };
+  const byteCount = parseWholeNumber(content, MAX_RANDOM_BYTES);
+  return byteCount === undefined ? undefined : { kind: 'random', byteCount };
 }
 
 /**

@@ -60,7 +60,7 @@ const toErrorFields = (error: unknown): { name: string; message: string } => ({
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** The response to messages after the job has ended. The guest runtime does not pass it to user code. */
-const ENDED = -1;
+const ENDED_RESPONSE = -1;
 
 /**
  * One job inside the process: its budgets, timers and messages, and its invocations. An invocation is one call from the
@@ -117,7 +117,7 @@ export class Execution implements RealmUser {
       answer.body === null
         ? ''
         : Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.byteLength).toString('latin1');
-    if (!this.#charge(answer.head.length + body.length)) return this.#finish();
+    if (!this.#countChars(answer.head.length + body.length)) return this.#finish();
     this.#enter(['answer', answer.call, answer.ok, answer.head, body]);
   }
 
@@ -200,11 +200,11 @@ export class Execution implements RealmUser {
   #callSync(message: GuestMessage & { kind: 'sync' }): string | undefined {
     if (!this.#countCall()) return undefined;
     const answer = callHostSync(message, this.id);
-    return this.#charge(answer.length) ? answer : undefined;
+    return this.#countChars(answer.length) ? answer : undefined;
   }
 
   /** Counts characters exchanged with the host. Returns false, and ends the job, if they exceed the limit. */
-  #charge(chars: number): boolean {
+  #countChars(chars: number): boolean {
     this.#exchangedChars += chars;
     if (this.#exchangedChars <= this.#request.limits.bridgeChars) return true;
     this.#setEnd(
@@ -216,7 +216,7 @@ export class Execution implements RealmUser {
 
   /** Handles one guest message. Never throws, since the error would enter the guest. */
   #receive(text: unknown): string | number | undefined {
-    if (this.#end !== undefined) return ENDED;
+    if (this.#end !== undefined) return ENDED_RESPONSE;
     const message = readMessage(text);
     if (message === undefined) {
       this.#setEnd('PROTOCOL', 'The guest sent a message that the guest runtime never sends.');
@@ -240,7 +240,7 @@ export class Execution implements RealmUser {
       );
       return false;
     }
-    return this.#charge(chars);
+    return this.#countChars(chars);
   }
 
   #handle(message: GuestMessage): string | undefined {
@@ -250,7 +250,7 @@ export class Execution implements RealmUser {
       case 'sleep':
         return this.#wait(() => sleepSync(Math.min(message.ms, this.#remainingWallMs())));
       case 'random':
-        return this.#charge(message.byteCount) ? randomBinaryString(message.byteCount) : undefined;
+        return this.#countChars(message.byteCount) ? randomBinaryString(message.byteCount) : undefined;
       case 'hash':
         return hash(message);
       case 'chunk':

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import type { CachedDataResult, Context, Isolate, Reference, Script } from 'isolated-vm';
-import { flatten } from '../image-protocol.ts';
+import { flattenReport } from '../image-protocol.ts';
 import type { ImageRequest, ImageReport, ModuleFailure } from '../image-protocol.ts';
 import { hash, randomBinaryString, readMessage } from './bridge.ts';
 import { CONTEXT_FLAGS } from './context-flags.ts';
@@ -120,7 +120,7 @@ function connect(
 }
 
 /** The last message of a job that found all modules. */
-const LOADED = 'D"loaded"';
+const LOADED_MESSAGE = 'D"loaded"';
 
 /** Runs a job that requires all modules. */
 function requireAll(isolate: Isolate, enter: EnterFunction, { modules, cpuMs }: ImageRequest): void {
@@ -152,7 +152,8 @@ function loadConnected(request: ImageRequest): { loadReport: LoadReport; cache: 
     if (loadReport.failed.length === 0) {
       requireAll(isolate, enter, request);
       // For example a module that freezes the global object: no job could start after it.
-      if (endMessage !== LOADED) loadReport = { ...loadReport, failed: [unusableFailure(endMessage)] };
+      if (endMessage !== LOADED_MESSAGE)
+        loadReport = { ...loadReport, failed: [unusableFailure(endMessage)] };
     }
     return { loadReport, cache: new Uint8Array(script.cachedData?.copy() ?? new ArrayBuffer(0)) };
   } finally {
@@ -169,7 +170,7 @@ function isUsable(snapshot: ArrayBuffer, request: ImageRequest): boolean {
     let endMessage = '';
     const enter = connect(isolate, context, cpuMs, (message) => (endMessage ||= message));
     requireAll(isolate, enter, request);
-    return endMessage === LOADED;
+    return endMessage === LOADED_MESSAGE;
   } catch (error) {
     if (error instanceof LimitError) return false;
     throw error;
@@ -182,7 +183,7 @@ function makeImage(request: ImageRequest): ImageReport {
   const unconnectedReport = loadUnconnected(request);
   const isPure = unconnectedReport.failed.length === 0 && !unconnectedReport.usedHost;
   if (isPure && request.snapshot) {
-    process.send?.(flatten({ t: 'snapshot' } satisfies ImageReport));
+    process.send?.(flattenReport({ t: 'snapshot' } satisfies ImageReport));
     const snapshot = vm.Isolate.createSnapshot([{ code: GUEST }, { code: request.code }], WARM_UP).copy();
     for (const flag of CONTEXT_FLAGS) setFlagsFromString(flag);
     if (isUsable(snapshot, request))
@@ -207,6 +208,6 @@ process.on('message', (request: ImageRequest) => {
       report = { t: 'failed', modules: [{ module: '', builtin: false, message, stack: String(stack) }] };
     }
   }
-  process.send?.(flatten(report), () => process.disconnect());
+  process.send?.(flattenReport(report), () => process.disconnect());
 });
 process.on('disconnect', () => process.exit(0));

@@ -27,8 +27,8 @@ describe('a JavaScript context', () => {
   it('of a new run comes from the spare isolate if that has the requested memory', () => {
     const isolates = createIsolates();
     isolates.prepare();
-    const other = isolates.lease(user, 'other', 2 * MEMORY_MIB);
-    const matching = isolates.lease(user, 'matching', MEMORY_MIB);
-    expect([other, matching].map(({ isPrebuilt }) => isPrebuilt)).toEqual([false, true]);
+    const otherRealm = isolates.lease(user, 'other', 2 * MEMORY_MIB);
+    const matchingRealm = isolates.lease(user, 'matching', MEMORY_MIB);
+    expect([otherRealm, matchingRealm].map(({ isPrebuilt }) => isPrebuilt)).toEqual([false, true]);
   });
 });

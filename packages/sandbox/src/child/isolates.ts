@@ -175,7 +175,7 @@ export class Isolates implements Realms {
     const mapKey = key === '' ? '' : `${memoryMiB}/${key}`;
     let isolate = key === '' ? undefined : this.#isolatesByKey.get(mapKey);
     if (isolate === undefined || isolate.isRetired || isolate.v8Isolate.isDisposed) {
-      isolate = this.#newIsolate(memoryMiB);
+      isolate = this.#takeIsolate(memoryMiB);
       if (key === '') isolate.isRetired = true;
       else this.#isolatesByKey.set(mapKey, isolate);
     } else if (this.#isolatesByKey.delete(mapKey)) {
@@ -213,7 +213,7 @@ export class Isolates implements Realms {
     }
   }
 
-  #newIsolate(memoryMiB: number): GuestIsolate {
+  #takeIsolate(memoryMiB: number): GuestIsolate {
     if (this.#spareIsolate === undefined || memoryMiB !== this.#memoryMiB)
       return new GuestIsolate(this.#source, memoryMiB);
     const isolate = this.#spareIsolate;

@@ -1,10 +1,10 @@
-import { flatten } from '../image-protocol.ts';
+import { flattenReport } from '../image-protocol.ts';
 import compileSource from '../python/image/compile.py';
 import loadSource from '../python/image/load.py';
 import type { PythonModuleFailure, PythonRequest, PythonReport } from '../image-protocol.ts';
 import preimportSource from '../python/image/preimport.py';
 import { join } from 'node:path';
-import { SITE } from '../guest/python/site.ts';
+import { SITE_FOLDER } from '../guest/python/site.ts';
 import { FILES_FD } from '../isolation/program.ts';
 import { PythonCode } from './python-code.ts';
 import { Interpreter } from './python-realms.ts';
@@ -48,7 +48,7 @@ function compile(): PythonReport {
   return withInterpreter(BASE_SNAPSHOT, (interpreter) => {
     const target = '/tmp/compiled.zip';
     const uncompiled = JSON.parse(
-      callMain(interpreter, compileSource, [SITE, target], COMPILE_TIMEOUT_MS),
+      callMain(interpreter, compileSource, [SITE_FOLDER, target], COMPILE_TIMEOUT_MS),
     ) as string[];
     return { t: 'compiled', archive: interpreter.readFile(target), uncompiled };
   });
@@ -57,8 +57,8 @@ function compile(): PythonReport {
 function load(request: Extract<PythonRequest, { t: 'load' }>): PythonReport {
   return withInterpreter(request.fromSnapshot ? FILES_FD + 1 : BASE_SNAPSHOT, (interpreter) => {
     const text = callMain(interpreter, loadSource, request.modules, request.cpuMs);
-    const loaded = JSON.parse(text) as { order: string[]; failed: PythonModuleFailure[] };
-    return { t: 'loaded', ...loaded };
+    const loadResult = JSON.parse(text) as { order: string[]; failed: PythonModuleFailure[] };
+    return { t: 'loaded', ...loadResult };
   });
 }
 
@@ -92,6 +92,6 @@ function handle(request: PythonRequest): PythonReport {
 }
 
 process.on('message', (request: PythonRequest) => {
-  process.send?.(flatten(handle(request)), () => process.disconnect());
+  process.send?.(flattenReport(handle(request)), () => process.disconnect());
 });
 process.on('disconnect', () => process.exit(0));

@@ -9,7 +9,7 @@ import { type PythonCode, transferFile } from './python-code.ts';
 import type { IsolatedVm, OnGuestMessage, Realm, Realms, RealmUser } from './realms.ts';
 
 /** Maximum memory of an interpreter in MiB; the process starts with it as V8's flag `--wasm-max-mem-pages`. */
-const WASM_MIB = 256;
+const MAX_WASM_MIB = 256;
 /** Memory that an interpreter always gets beyond its initial memory, in MiB. */
 const MIN_FREE_MIB = 16;
 const PAGES_PER_MIB = 16;
@@ -32,16 +32,16 @@ export interface InterpreterSource {
 
 /** Returns the memory of an interpreter for a requested size: enough for its snapshot, at most the process maximum. */
 export function computeMemoryMiB(requestedMiB: number, snapshot: InterpreterSource['snapshot']): number {
-  if (snapshot === undefined) return WASM_MIB;
+  if (snapshot === undefined) return MAX_WASM_MIB;
   const { size } = typeof snapshot === 'string' ? statSync(snapshot) : fstatSync(snapshot);
-  return Math.min(WASM_MIB, Math.max(requestedMiB, Math.ceil(size / 2 ** 20) + MIN_FREE_MIB));
+  return Math.min(MAX_WASM_MIB, Math.max(requestedMiB, Math.ceil(size / 2 ** 20) + MIN_FREE_MIB));
 }
 
 type EnterFunction = Reference<(...invocation: (string | number | boolean)[]) => unknown>;
 
 /** Limits all WebAssembly memory that grows from now on. There is one interpreter at a time. */
-function limitMemory(mib: number): void {
-  setFlagsFromString(`--wasm-max-mem-pages=${mib * PAGES_PER_MIB}`);
+function limitMemory(memoryMiB: number): void {
+  setFlagsFromString(`--wasm-max-mem-pages=${memoryMiB * PAGES_PER_MIB}`);
 }
 
 /**
@@ -49,7 +49,7 @@ function limitMemory(mib: number): void {
  * cache only with the flags with which it was made, and the memory limit is one of them.
  */
 function withCacheFlags<T>(action: () => T): T {
-  limitMemory(WASM_MIB);
+  limitMemory(MAX_WASM_MIB);
   return action();
 }
 
@@ -67,7 +67,7 @@ export class Interpreter implements Realm {
   #isInterrupted = false;
 
   constructor(vm: IsolatedVm, source: InterpreterSource, code: PythonCode) {
-    this.memoryMiB = source.memoryMiB ?? WASM_MIB;
+    this.memoryMiB = source.memoryMiB ?? MAX_WASM_MIB;
     this.#isolate = new vm.Isolate({ memoryLimit: ISOLATE_MIB });
     const context = this.#isolate.createContextSync();
     withCacheFlags(() => code.compile(this.#isolate)).runSync(context);
@@ -171,11 +171,11 @@ export class Interpreters implements Realms {
 
   /** Interpreters start from `source`; `memoryMiB` is the memory of those that are made before the first job. */
   constructor(
-    make: (source: InterpreterSource) => Interpreter,
+    makeInterpreter: (source: InterpreterSource) => Interpreter,
     source: InterpreterSource,
     memoryMiB: number,
   ) {
-    this.#makeInterpreter = (jobMiB) => make({ ...source, memoryMiB: jobMiB });
+    this.#makeInterpreter = (jobMiB) => makeInterpreter({ ...source, memoryMiB: jobMiB });
     this.#computeMemoryMiB = (requestedMiB) => computeMemoryMiB(requestedMiB, source.snapshot);
     this.#nextMemoryMiB = this.#computeMemoryMiB(memoryMiB);
   }

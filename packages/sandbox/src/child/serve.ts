@@ -13,7 +13,7 @@ function measureRssMiB(): number {
 
 type BootRequest = Extract<ChildRequest, { t: 'boot' }>;
 
-/** The parts that a program provides once it is ready. */
+/** The result of booting a program. */
 export interface BootResult {
   readonly realms: Realms;
   /** The snapshot that it made for later processes. */
@@ -51,12 +51,12 @@ const processContext: { -readonly [K in keyof ProcessContext]: ProcessContext[K]
     reportedJobId = queue[0]?.id ?? 0;
     if (completedJobCount++ % jobsPerMeasurement === 0) rssMiB = measureRssMiB();
     send({ t: 'done', ...report, waitedForContext: coldStartIds.delete(id), next: reportedJobId, rssMiB });
-    schedule();
+    scheduleNextJob();
   },
 };
 
 /** Starts one job per iteration of the event loop, so that cancellations, answers and timers run in between. */
-function startNext(): void {
+function startNextJob(): void {
   isScheduled = false;
   const request = queue.shift();
   if (request === undefined) {
@@ -69,13 +69,13 @@ function startNext(): void {
   executions.set(request.id, execution);
   if (!execution.isPrebuilt) coldStartIds.add(request.id);
   execution.start();
-  if (queue.length > 0) schedule();
+  if (queue.length > 0) scheduleNextJob();
 }
 
-function schedule(): void {
+function scheduleNextJob(): void {
   if (isScheduled) return;
   isScheduled = true;
-  setImmediate(startNext);
+  setImmediate(startNextJob);
 }
 
 function cancel(id: number): void {
@@ -100,14 +100,14 @@ export function serve(
       case 'run':
         queue.push(request);
         if (isPreparing) coldStartIds.add(request.id);
-        return schedule();
+        return scheduleNextJob();
       case 'answer':
         return executions.get(request.id)?.deliver(request);
       case 'cancel':
         return cancel(request.id);
       case 'release':
         processContext.realms.release(request.key);
-        return schedule();
+        return scheduleNextJob();
     }
   });
   process.on('disconnect', () => process.exit(0));

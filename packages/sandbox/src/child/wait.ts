@@ -2,11 +2,11 @@ import { readSync, writeSync } from 'node:fs';
 import { MAX_HEAD_CHARS, decodeFrame, encodeFrame } from '../frames.ts';
 import { SYNC_FD } from '../isolation/program.ts';
 
-const cell = new Int32Array(new SharedArrayBuffer(4));
+const waitArray = new Int32Array(new SharedArrayBuffer(4));
 
 /** Blocks the thread for `ms` milliseconds. Returns the response to the guest, an empty string. */
 export function sleepSync(ms: number): string {
-  if (ms > 0) Atomics.wait(cell, 0, 0, ms);
+  if (ms > 0) Atomics.wait(waitArray, 0, 0, ms);
   return '';
 }
 

@@ -15,8 +15,14 @@ function rangesOf(...cidrs: readonly string[]): BlockList {
 }
 
 // IANA special-purpose address registries for IPv4 and IPv6.
-const PRIVATE_4 = rangesOf('10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16');
-const RESERVED_4 = rangesOf(
+const PRIVATE_IPV4 = rangesOf(
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+);
+const RESERVED_IPV4 = rangesOf(
   '0.0.0.0/8',
   '169.254.0.0/16',
   '192.0.0.0/24',
@@ -36,12 +42,12 @@ const METADATA_SERVICES = rangesOf(
   'fd00:ec2::/32',
   'fd20:ce::254/128',
 );
-const PRIVATE_6 = rangesOf('::1/128', 'fc00::/7');
-const GLOBAL_6 = rangesOf('2000::/3');
+const PRIVATE_IPV6 = rangesOf('::1/128', 'fc00::/7');
+const GLOBAL_IPV6 = rangesOf('2000::/3');
 /**
  * Tunnels, documentation and benchmarking within 2000::/3; tunnel addresses embed an IPv4 address that was not checked.
  */
-const SPECIAL_6 = rangesOf('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
+const SPECIAL_IPV6 = rangesOf('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
 /** Returns the IPv4 address of a mapped IPv6 address (`::ffff:a.b.c.d`), otherwise the address itself. */
 export function normalizeAddress(address: IpAddress): IpAddress {
@@ -59,13 +65,13 @@ export function classOf({ address, family }: IpAddress): AddressClass {
   const type = family === 4 ? 'ipv4' : 'ipv6';
   if (METADATA_SERVICES.check(address, type)) return 'reserved';
   if (family === 4)
-    return PRIVATE_4.check(address, type)
+    return PRIVATE_IPV4.check(address, type)
       ? 'private'
-      : RESERVED_4.check(address, type)
+      : RESERVED_IPV4.check(address, type)
         ? 'reserved'
         : 'public';
-  if (PRIVATE_6.check(address, type)) return 'private';
-  return GLOBAL_6.check(address, type) && !SPECIAL_6.check(address, type) ? 'public' : 'reserved';
+  if (PRIVATE_IPV6.check(address, type)) return 'private';
+  return GLOBAL_IPV6.check(address, type) && !SPECIAL_IPV6.check(address, type) ? 'public' : 'reserved';
 }
 
 /** Parses the ranges of a policy. Throws SandboxError INVALID_OPTION for an invalid CIDR range. */

@@ -42,11 +42,16 @@ function splitPort(text: string): { host: string; port: string | undefined } {
 function rangeOf(text: string): BlockList | undefined {
   const [address = '', bits, ...rest] = text.split('/');
   const maxBits = isIPv4(address) ? 32 : 128;
-  const prefix = bits ?? String(maxBits);
-  if (isIP(address) === 0 || rest.length > 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > maxBits)
+  const prefixLength = bits ?? String(maxBits);
+  if (
+    isIP(address) === 0 ||
+    rest.length > 0 ||
+    !/^\d{1,3}$/.test(prefixLength) ||
+    Number(prefixLength) > maxBits
+  )
     return undefined;
   const range = new BlockList();
-  range.addSubnet(address, Number(prefix), isIPv4(address) ? 'ipv4' : 'ipv6');
+  range.addSubnet(address, Number(prefixLength), isIPv4(address) ? 'ipv4' : 'ipv6');
   return range;
 }
 

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEgress, type IpAddress, type Egress, type EgressPolicy, type EgressRequest } from './index.ts';
 
-const LOCAL: IpAddress = { address: '127.0.0.1', family: 4 };
+const LOOPBACK_ADDRESS: IpAddress = { address: '127.0.0.1', family: 4 };
 const requests: {
   method: string;
   url: string;
@@ -13,16 +13,16 @@ const requests: {
 }[] = [];
 let port = 0;
 
-type Respond = (response: ServerResponse) => void;
+type Responder = (response: ServerResponse) => void;
 
-const respondWithGzip = (text: string): Respond => {
+const respondWithGzip = (text: string): Responder => {
   return (response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text));
 };
-const redirectTo = (status: number, location: string): Respond => {
+const redirectTo = (status: number, location: string): Responder => {
   return (response) => void response.writeHead(status, { location }).end();
 };
 
-const responders: Record<string, Respond> = {
+const responders: Record<string, Responder> = {
   '/loop': redirectTo(302, '/loop'),
   '/big': (response) => void response.end('x'.repeat(100_000)),
   '/bomb': respondWithGzip('x'.repeat(1_000_000)),
@@ -66,17 +66,17 @@ afterAll(() => {
 const clients: Egress[] = [];
 afterAll(() => Promise.all(clients.map((client) => client.close())));
 
-/** Creates a client for which every host is the test server, except those in `resolve`. */
-function createClient(policy: EgressPolicy = {}, resolve: Record<string, IpAddress[]> = {}): Egress {
+/** Creates a client for which every host is the test server, except those in `addressesByHost`. */
+function createClient(policy: EgressPolicy = {}, addressesByHost: Record<string, IpAddress[]> = {}): Egress {
   const egress = createEgress(
     { allowPrivate: ['127.0.0.1/32'], ports: 'any', ...policy },
-    async (host) => resolve[host] ?? [LOCAL],
+    async (host) => addressesByHost[host] ?? [LOOPBACK_ADDRESS],
   );
   clients.push(egress);
   return egress;
 }
 
-const text = (body: Uint8Array): string => new TextDecoder().decode(body);
+const decodeText = (body: Uint8Array): string => new TextDecoder().decode(body);
 const urlOf = (path: string, host = 'ok.test'): string => `http://${host}:${port}${path}`;
 const codeOf = (request: Promise<unknown>): Promise<string> =>
   request.then(
@@ -88,9 +88,9 @@ const lastRequest = () => requests.at(-1) as (typeof requests)[number];
 async function send(
   request: EgressRequest,
   policy: EgressPolicy = {},
-  resolve: Record<string, IpAddress[]> = {},
+  addressesByHost: Record<string, IpAddress[]> = {},
 ) {
-  return createClient(policy, resolve).fetch(request);
+  return createClient(policy, addressesByHost).fetch(request);
 }
 
 describe('the egress client', () => {
@@ -107,7 +107,7 @@ describe('the egress client', () => {
       url: urlOf('/x?y=1'),
       redirected: false,
     });
-    expect(text(response.body)).toBe('POST hé');
+    expect(decodeText(response.body)).toBe('POST hé');
     expect(response.headers).toContainEqual(['content-type', 'text/plain']);
     expect(lastRequest()).toMatchObject({
       method: 'POST',
@@ -141,7 +141,7 @@ describe('the egress client', () => {
 
   it('decompresses responses', async () => {
     const response = await send({ url: urlOf('/gzip') });
-    expect(text(response.body)).toBe('packed');
+    expect(decodeText(response.body)).toBe('packed');
     expect(response.headers.map(([name]) => name)).not.toContain('content-encoding');
   });
 
@@ -166,7 +166,7 @@ describe('the egress client', () => {
     ['a line break in a name', { 'X\r\nA': 'a' }],
     ['a NUL', { 'X-A': 'a\0' }],
     ['an empty name', { '': 'a' }],
-  ])('refuses headers with %s', async (_what, headers) => {
+  ])('refuses headers with %s', async (_description, headers) => {
     expect(await codeOf(send({ url: urlOf('/'), headers }))).toBe('EGRESS_DENIED');
   });
 
@@ -178,7 +178,7 @@ describe('the egress client', () => {
     let resolutionCount = 0;
     const egress = createEgress({ allowPrivate: ['127.0.0.1/32'], ports: 'any' }, async () => {
       resolutionCount++;
-      return resolutionCount === 1 ? [LOCAL] : [{ address: '169.254.169.254', family: 4 }];
+      return resolutionCount === 1 ? [LOOPBACK_ADDRESS] : [{ address: '169.254.169.254', family: 4 }];
     });
     clients.push(egress);
     expect((await egress.fetch({ url: urlOf('/', 'rebind.test') })).status).toBe(200);
@@ -187,7 +187,7 @@ describe('the egress client', () => {
   });
 
   it('refuses a host with one private address', async () => {
-    const addresses: IpAddress[] = [{ address: '93.184.216.34', family: 4 }, LOCAL];
+    const addresses: IpAddress[] = [{ address: '93.184.216.34', family: 4 }, LOOPBACK_ADDRESS];
     expect(
       await codeOf(
         send({ url: urlOf('/', 'both.test') }, { allowPrivate: false }, { 'both.test': addresses }),
@@ -341,7 +341,7 @@ describe('a response that is read as it arrives', () => {
   const open = (request: EgressRequest, policy: EgressPolicy = {}) => createClient(policy).open(request);
   const read = async (body: ReadableStream<Uint8Array>): Promise<string> => {
     let content = '';
-    for await (const chunk of body) content += text(chunk);
+    for await (const chunk of body) content += decodeText(chunk);
     return content;
   };
 
@@ -349,7 +349,7 @@ describe('a response that is read as it arrives', () => {
     const response = await open({ url: urlOf('/stalls') });
     expect(response).toMatchObject({ status: 200, url: urlOf('/stalls'), redirected: false });
     const reader = response.body.getReader();
-    expect(text((await reader.read()).value as Uint8Array)).toBe('first');
+    expect(decodeText((await reader.read()).value as Uint8Array)).toBe('first');
     await reader.cancel();
   });
 
@@ -370,7 +370,7 @@ describe('a response that is read as it arrives', () => {
     ['is too large', '/bomb', { maxResponseBytes: 1000 }, 'EGRESS_TOO_LARGE'],
     ['does not end in time', '/stalls', { timeoutMs: 100 }, 'EGRESS_TIMEOUT'],
     ['breaks off', '/breaks', {}, 'EGRESS_FAILED'],
-  ])('fails while it is read if it %s', async (_what, path, policy, code) => {
+  ])('fails while it is read if it %s', async (_description, path, policy, code) => {
     const response = await open({ url: urlOf(path) }, policy);
     expect(await codeOf(read(response.body))).toBe(code);
   });
@@ -378,9 +378,9 @@ describe('a response that is read as it arrives', () => {
   it('fails when its request is aborted', async () => {
     const controller = new AbortController();
     const response = await open({ url: urlOf('/stalls'), signal: controller.signal });
-    const reading = codeOf(read(response.body));
+    const readResult = codeOf(read(response.body));
     controller.abort();
-    expect(await reading).toBe('EGRESS_ABORTED');
+    expect(await readResult).toBe('EGRESS_ABORTED');
   });
 
   it('may be larger if it goes to a file, up to a separate limit', async () => {
@@ -404,16 +404,20 @@ describe('a response that is read as it arrives', () => {
 });
 
 describe('addresses of servers of other protocols', () => {
-  const PUBLIC: IpAddress = { address: '93.184.216.34', family: 4 };
-  const resolve = (host: string) => Promise.resolve(host.startsWith('inside') ? [PUBLIC, LOCAL] : [PUBLIC]);
+  const PUBLIC_ADDRESS: IpAddress = { address: '93.184.216.34', family: 4 };
+  const resolve = (host: string) =>
+    Promise.resolve(host.startsWith('inside') ? [PUBLIC_ADDRESS, LOOPBACK_ADDRESS] : [PUBLIC_ADDRESS]);
   const addressesOf = (host: string, serverPort: number, policy: EgressPolicy = {}) =>
     createEgress(policy, resolve).checkServer({ host, port: serverPort, ports: [5432] });
 
   it('are those that were checked', async () => {
-    expect(await addressesOf('db.example.com', 5432)).toEqual([PUBLIC]);
+    expect(await addressesOf('db.example.com', 5432)).toEqual([PUBLIC_ADDRESS]);
     const exceptions = ['inside.example.com:5433'];
-    expect(await addressesOf('inside.example.com', 5433, { exceptions })).toEqual([PUBLIC, LOCAL]);
-    expect(await addressesOf('db.example.com', 6000, { ports: [6000] })).toEqual([PUBLIC]);
+    expect(await addressesOf('inside.example.com', 5433, { exceptions })).toEqual([
+      PUBLIC_ADDRESS,
+      LOOPBACK_ADDRESS,
+    ]);
+    expect(await addressesOf('db.example.com', 6000, { ports: [6000] })).toEqual([PUBLIC_ADDRESS]);
   });
 
   it.each<[string, number, EgressPolicy]>([

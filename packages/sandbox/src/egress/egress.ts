@@ -18,7 +18,7 @@ import type {
   EgressResponse,
   EgressStream,
   Resolve,
-  Server,
+  ServerCheckRequest,
   Target,
 } from './types.ts';
 
@@ -44,12 +44,12 @@ export interface Egress {
    * Checks a server of a protocol other than HTTP, and returns the addresses that were checked: connect only to these.
    * Throws EgressError EGRESS_DENIED.
    */
-  checkServer(server: Server): Promise<readonly IpAddress[]>;
+  checkServer(server: ServerCheckRequest): Promise<readonly IpAddress[]>;
   /** Closes all connections; running requests fail. */
   close(): Promise<void>;
 }
 
-function firstHop(request: EgressRequest): Hop {
+function createInitialHop(request: EgressRequest): Hop {
   const method = (request.method ?? 'GET').toUpperCase();
   const host = URL.canParse(request.url) ? new URL(request.url).host : request.url.slice(0, 100);
   if (!/^[A-Z]{1,20}$/.test(method) || FORBIDDEN_METHODS.has(method))
@@ -65,8 +65,8 @@ function firstHop(request: EgressRequest): Hop {
  * differently.
  */
 function serverUrl(host: string, port: number): string {
-  const isName = /^[^\s/?#@\\:[\]]+$/.test(host) || isIPv6(host);
-  if (!isName || !Number.isInteger(port) || port < 1 || port > 65_535)
+  const isValidHost = /^[^\s/?#@\\:[\]]+$/.test(host) || isIPv6(host);
+  if (!isValidHost || !Number.isInteger(port) || port < 1 || port > 65_535)
     throw deniedError(`"${host.slice(0, 200)}" and ${port} are not a host and a port.`);
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
 }
@@ -78,7 +78,7 @@ function withUrl<R>({ requestUrl, ...response }: ResponseWithUrl<R>, redirected:
 }
 
 /** Returns the body as a stream whose errors `translate` converts. */
-function streamOf(
+function createBodyStream(
   chunks: StreamedResponse['chunks'],
   discard: StreamedResponse['discard'],
   translate: (error: unknown) => EgressError,
@@ -153,7 +153,7 @@ class EgressClient implements Egress {
   fetch(request: EgressRequest): Promise<EgressResponse> {
     return this.#withTimeout(request, (signal) =>
       // The complete response is held in memory, so the limit for files does not apply.
-      this.#follow({ ...request, toFile: false }, signal, (transportRequest) =>
+      this.#sendWithRedirects({ ...request, toFile: false }, signal, (transportRequest) =>
         this.#transport.send(transportRequest),
       ),
     );
@@ -162,12 +162,16 @@ class EgressClient implements Egress {
   open(request: EgressRequest): Promise<EgressStream> {
     const followsRedirects = request.redirect !== 'manual';
     return this.#withTimeout(request, async (signal, translate) => {
-      const { chunks, discard, ...head } = await this.#follow(request, signal, async (transportRequest) => {
-        const response = await this.#transport.open(transportRequest);
-        if (followsRedirects && redirectLocation(response) !== undefined) response.discard();
-        return response;
-      });
-      return { ...head, body: streamOf(chunks, discard, translate) };
+      const { chunks, discard, ...head } = await this.#sendWithRedirects(
+        request,
+        signal,
+        async (transportRequest) => {
+          const response = await this.#transport.open(transportRequest);
+          if (followsRedirects && redirectLocation(response) !== undefined) response.discard();
+          return response;
+        },
+      );
+      return { ...head, body: createBodyStream(chunks, discard, translate) };
     });
   }
 
@@ -191,7 +195,7 @@ class EgressClient implements Egress {
     }
   }
 
-  async #follow<R extends ResponseHead>(
+  async #sendWithRedirects<R extends ResponseHead>(
     request: EgressRequest,
     signal: AbortSignal,
     transmit: (transportRequest: TransportRequest) => Promise<R>,
@@ -208,7 +212,7 @@ class EgressClient implements Egress {
         throw deniedError(`${target.url.host} redirects, which this request does not allow.`);
       return { ...response, requestUrl: target.url };
     };
-    const initialHop = firstHop(request);
+    const initialHop = createInitialHop(request);
     if (redirect === 'manual') return withUrl(await send(initialHop), false);
     const maxRedirects = this.#maxRedirects;
     const { response, redirectCount } = await followRedirects(initialHop, {

@@ -3,11 +3,11 @@ import { isDestination } from './destinations.ts';
 import { createCheck } from './guard.ts';
 import type { IpAddress, EgressPolicy } from './types.ts';
 
-const PUBLIC: IpAddress = { address: '93.184.216.34', family: 4 };
+const PUBLIC_ADDRESS: IpAddress = { address: '93.184.216.34', family: 4 };
 const addressesByHost: Record<string, IpAddress[]> = {
-  'example.com': [PUBLIC],
+  'example.com': [PUBLIC_ADDRESS],
   'v6.example.com': [{ address: '2606:2800:220:1::1', family: 6 }],
-  'mixed.example.com': [PUBLIC, { address: '10.0.0.1', family: 4 }],
+  'mixed.example.com': [PUBLIC_ADDRESS, { address: '10.0.0.1', family: 4 }],
   'loop.example.com': [{ address: '127.0.0.1', family: 4 }],
   'mapped.example.com': [{ address: '::ffff:192.168.1.1', family: 6 }],
   'intra.internal': [{ address: '10.1.2.3', family: 4 }],

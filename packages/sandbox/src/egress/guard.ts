@@ -20,7 +20,7 @@ const systemResolve: Resolve = async (host) =>
 export type Check = (url: string | URL) => Promise<Target>;
 
 /** Returns a host in the form of a URL's hostname: lower case, Punycode, without a trailing dot. */
-function nameOf(host: string): string {
+function normalizeHost(host: string): string {
   const bareHost = host.replace(/\.$/, '');
   return domainToASCII(bareHost) || bareHost.toLowerCase();
 }
@@ -28,7 +28,7 @@ function nameOf(host: string): string {
 function matches(patterns: readonly string[], host: string): boolean {
   return patterns.some((pattern) => {
     const isWildcard = pattern.startsWith('*.');
-    const name = nameOf(isWildcard ? pattern.slice(2) : pattern);
+    const name = normalizeHost(isWildcard ? pattern.slice(2) : pattern);
     return isWildcard ? host.endsWith(`.${name}`) : host === name;
   });
 }
@@ -155,7 +155,8 @@ class Guard {
     for (const address of addresses) {
       if (deniedDestinations.hasAddress(address)) throw denyHostsError(host);
       if (exceptions.hasAddress(address)) continue;
-      if (refusal !== undefined) throw deniedErrorWithAdvice(refusal, targetOf(requestedUrl), this.#policy);
+      if (refusal !== undefined)
+        throw deniedErrorWithAdvice(refusal, hostAndPortOf(requestedUrl), this.#policy);
       this.#requirePermitted(requestedUrl, address, isException);
     }
     return { url, addresses };
@@ -173,7 +174,7 @@ class Guard {
     const denialError =
       refusal === undefined
         ? undefined
-        : deniedErrorWithAdvice(refusal, targetOf(requestedUrl), this.#policy);
+        : deniedErrorWithAdvice(refusal, hostAndPortOf(requestedUrl), this.#policy);
     if (denialError && !hasRanges) throw denialError;
     try {
       return (await addressesOf(requestedUrl.host, this.#resolve)).map(normalizeAddress);
@@ -194,12 +195,12 @@ class Guard {
     const isLiteral = address.address === requestedUrl.host;
     const refusal = `${requestedUrl.host} ${isLiteral ? 'is' : 'resolves to'} ${description}`;
     const target =
-      isLiteral || addressClass === 'private' ? targetOf(requestedUrl) : `CIDR:${requestedUrl.port}`;
+      isLiteral || addressClass === 'private' ? hostAndPortOf(requestedUrl) : `CIDR:${requestedUrl.port}`;
     throw deniedErrorWithAdvice(refusal, target, this.#policy);
   }
 }
 
-function targetOf({ host, port }: RequestedUrl): string {
+function hostAndPortOf({ host, port }: RequestedUrl): string {
   return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 

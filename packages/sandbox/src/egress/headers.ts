@@ -44,8 +44,9 @@ export function filterRequestHeaders(headers: EgressRequest['headers'], host: st
         `The value of the header ${name} of the request to ${host} contains characters that are not allowed in headers.`,
       );
     charCount += name.length + value.length;
-    const key = name.toLowerCase();
-    if (!CONNECTION_HEADERS.has(key) && !key.startsWith('proxy-')) pairs.push([key, value.trim()]);
+    const lowerCaseName = name.toLowerCase();
+    if (!CONNECTION_HEADERS.has(lowerCaseName) && !lowerCaseName.startsWith('proxy-'))
+      pairs.push([lowerCaseName, value.trim()]);
   }
   if (charCount > MAX_HEADER_CHARS)
     throw deniedError(`The headers of the request to ${host} have more than ${MAX_HEADER_CHARS} characters.`);

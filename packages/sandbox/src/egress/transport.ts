@@ -64,7 +64,7 @@ type Dispatcher = UndiciModule.Dispatcher;
 
 const MAX_AGENTS = 64;
 /** Maximum number of informational responses (such as 103 Early Hints) before the response. */
-const MAX_INFORMATIONAL = 16;
+const MAX_INFORMATIONAL_RESPONSES = 16;
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
   gzip: createGunzip,
   'x-gzip': createGunzip,
@@ -87,19 +87,19 @@ export class Transport {
   }
 
   /** Returns the response with its whole body. */
-  async send(exchange: TransportRequest): Promise<RawResponse> {
-    const { chunks, status, statusText, headers } = await this.open(exchange);
-    return { status, statusText, headers, body: await collect(chunks) };
+  async send(request: TransportRequest): Promise<RawResponse> {
+    const { chunks, status, statusText, headers } = await this.open(request);
+    return { status, statusText, headers, body: await readAllBytes(chunks) };
   }
 
   /** Returns the response as soon as its headers have arrived. The caller must read the whole body or discard it. */
   async open(request: TransportRequest): Promise<StreamedResponse> {
     const { target, method, headers, body, toFile } = request;
-    const { onInfo, signal } = limitInformational(request);
+    const { onInfo, signal } = limitInformationalResponses(request);
     // Loaded with the first request, because loading it takes as long as loading the rest of the sandbox.
     const undici = await import('undici');
     const response = await undici.request(target.url, {
-      dispatcher: this.#agent(target, toFile ? this.#bodyLimits.file : this.#bodyLimits.memory, undici),
+      dispatcher: this.#getAgent(target, toFile ? this.#bodyLimits.file : this.#bodyLimits.memory, undici),
       method: method as 'GET',
       headers: [...headers, ['accept-encoding', 'gzip, deflate, br']].flat(),
       body: body ?? null,
@@ -131,10 +131,10 @@ export class Transport {
     await Promise.all(agents.map((agent) => agent.destroy()));
   }
 
-  #agent({ url, addresses }: Target, maxBytes: number, undici: Undici): Dispatcher {
+  #getAgent({ url, addresses }: Target, maxBytes: number, undici: Undici): Dispatcher {
     const key = `${url.origin} ${maxBytes} ${addresses.map(({ address }) => address).join(' ')}`;
     let agent = this.#agents.get(key);
-    if (agent === undefined) agent = agentFor(addresses, this.#connectionOptions, maxBytes, undici);
+    if (agent === undefined) agent = createAgent(addresses, this.#connectionOptions, maxBytes, undici);
     else this.#agents.delete(key);
     this.#agents.set(key, agent);
     if (this.#agents.size > MAX_AGENTS) {
@@ -147,7 +147,7 @@ export class Transport {
 }
 
 /** Returns an agent that resolves no names: it connects to the given addresses, or to the proxy. */
-function agentFor(
+function createAgent(
   addresses: Target['addresses'],
   { ca, verify = true, client, proxy }: ConnectionOptions,
   maxBytes: number,
@@ -185,16 +185,16 @@ function agentFor(
  * Returns a callback that counts informational responses, and a signal that aborts the request when there are too
  * many.
  */
-function limitInformational({ target, signal }: TransportRequest): {
+function limitInformationalResponses({ target, signal }: TransportRequest): {
   signal: AbortSignal;
   onInfo: () => void;
 } {
   const controller = new AbortController();
   let count = 0;
   const onInfo = (): void => {
-    if (++count > MAX_INFORMATIONAL)
+    if (++count > MAX_INFORMATIONAL_RESPONSES)
       controller.abort(
-        tooLargeError(target, `more than ${MAX_INFORMATIONAL} informational responses before it`),
+        tooLargeError(target, `more than ${MAX_INFORMATIONAL_RESPONSES} informational responses before it`),
       );
   };
   return { onInfo, signal: AbortSignal.any([signal, controller.signal]) };
@@ -238,7 +238,7 @@ async function* chunksOf(
   }
 }
 
-async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+async function readAllBytes(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   // The body may arrive in chunks of one byte, which as separate objects would take a hundred times its size.
   const buffer = new ByteBuffer();
   for await (const chunk of chunks) buffer.add(chunk);

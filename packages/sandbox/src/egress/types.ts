@@ -101,8 +101,8 @@ export interface IpAddress {
 /** Returns all addresses of a host name. */
 export type Resolve = (host: string) => Promise<readonly IpAddress[]>;
 
-/** A server of a protocol other than HTTP. */
-export interface Server {
+/** A request to check a server of a protocol other than HTTP. */
+export interface ServerCheckRequest {
   /** A name or an address. */
   readonly host: string;
   readonly port: number;

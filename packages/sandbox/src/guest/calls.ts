@@ -31,7 +31,7 @@ export function callHost(op: string, head: object, body: string | undefined): Pr
  * Settles a call with the host's answer; called by the process. Errors are created here, so that no object of the host
  * enters this realm.
  */
-export function deliver(id: number, ok: boolean, head: string, body: string): void {
+export function settleCall(id: number, ok: boolean, head: string, body: string): void {
   const pendingCall = get(pendingCalls, id);
   if (pendingCall === undefined) return;
   remove(pendingCalls, id);

@@ -1,11 +1,11 @@
-type Post = (message: string) => unknown;
+type PostMessage = (message: string) => unknown;
 
 /** The process's response to messages after the job has ended. */
-const ENDED = -1;
+const JOB_ENDED = -1;
 
 let hasEnded = false;
 
-let post: Post = postBeforeConnect;
+let post: PostMessage = postBeforeConnect;
 let wasHostUsed = false;
 
 /**
@@ -28,8 +28,8 @@ export function wasHostUsedBeforeConnect(): boolean {
 }
 
 /** Connects this realm (the global environment of user code) to its process; called once, before user code. */
-export function connect(target: Post): void {
-  post = target;
+export function connect(postMessage: PostMessage): void {
+  post = postMessage;
 }
 
 /**
@@ -42,7 +42,7 @@ export function connect(target: Post): void {
 export function send(message: string): unknown {
   if (hasEnded) return undefined;
   const response = post(message);
-  if (response === ENDED) hasEnded = true;
+  if (response === JOB_ENDED) hasEnded = true;
   return response;
 }
 

@@ -1,12 +1,12 @@
 import type { GuestMode } from '../protocol.ts';
-import { deliver } from './calls.ts';
+import { settleCall } from './calls.ts';
 import { installConsole } from './console.ts';
 import { defineModules } from './modules.ts';
 import { connect } from './channel.ts';
 import { defineTemporaryGlobal } from './primordials.ts';
 import { sendError } from './report.ts';
 import { run } from './run.ts';
-import { fire, installTimers, onMicrotaskError } from './timers.ts';
+import { fireTimer, installTimers, onMicrotaskError } from './timers.ts';
 import { fixBufferSizes, installWebGlobals, removeBuiltIns } from './web/install.ts';
 
 /** The arguments of `enter`. */
@@ -19,8 +19,8 @@ type InvocationArgs =
 function enter(...args: InvocationArgs): void {
   try {
     if (args[0] === 'run') void run(args[1], args);
-    else if (args[0] === 'timer') fire(args[1]);
-    else deliver(args[1], args[2], args[3], args[4]);
+    else if (args[0] === 'timer') fireTimer(args[1]);
+    else settleCall(args[1], args[2], args[3], args[4]);
   } catch (error) {
     sendError('run', -1, error);
   }

@@ -42,7 +42,7 @@ const modules = new NativeMap<string, Module>();
 /** The errors that this file created, to distinguish them from similar errors of user code. */
 const missingModuleErrors = new NativeWeakMap<object, MissingModuleKind>();
 const builtins = new NativeSet(BUILTIN_NAMES);
-let moduleNames = '';
+let eagerModuleNames = '';
 
 /** Returns the kind of missing module that caused an error, if that was the cause. */
 export function missingModuleKindOf(error: unknown): MissingModuleKind | undefined {
@@ -110,9 +110,9 @@ function findModule(specifier: unknown): Module {
   throw moduleError(
     'module',
     'ERR_MODULE_NOT_IN_IMAGE',
-    moduleNames === ''
+    eagerModuleNames === ''
       ? 'The module ' + stringify(name) + ' cannot be loaded: the code runs without an image of dependencies'
-      : 'The module ' + stringify(name) + ' is not in the image, which has: ' + moduleNames,
+      : 'The module ' + stringify(name) + ' is not in the image, which has: ' + eagerModuleNames,
   );
 }
 
@@ -180,7 +180,7 @@ const imageApi = {
     };
     set(modules, name, module);
     if (!eager) return;
-    moduleNames += (moduleNames === '' ? '' : ', ') + name;
+    eagerModuleNames += (eagerModuleNames === '' ? '' : ', ') + name;
     try {
       load(module);
     } catch {
@@ -222,5 +222,5 @@ export function defineModules(): void {
 /** Removes the API for bundles, and defines `require` for user code if there is an image. */
 export function sealModules(): void {
   imageGlobal?.close();
-  if (moduleNames !== '') define(globalThis, 'require', require);
+  if (eagerModuleNames !== '') define(globalThis, 'require', require);
 }

@@ -41,8 +41,8 @@ export const remove = <K, V>(map: Map<K, V>, key: K): boolean => apply(mapDelete
 export const forEach = <K, V>(map: Map<K, V>, visit: (value: V, key: K) => void): void =>
   void apply(mapForEach, map, [visit]);
 export const slice = (text: string, from: number, to?: number): string => apply(textSlice, text, [from, to]);
-export const lastIndexOf = (text: string, part: string, from: number): number =>
-  apply(textLastIndexOf, text, [part, from]);
+export const lastIndexOf = (text: string, searchText: string, from: number): number =>
+  apply(textLastIndexOf, text, [searchText, from]);
 export const startsWith = (text: string, start: string): boolean =>
   apply(textStartsWith, text, [start]) as boolean;
 export const codeAt = (text: string, index: number): number => apply(charCodeAt, text, [index]);
@@ -74,14 +74,14 @@ export const append = <T>(list: T[], value: T): void =>
 
 /** Defines a global that can be removed but not replaced, because packages of an image run before it is used. */
 export function defineTemporaryGlobal(name: string, value: unknown): { close(): void } {
-  let current: unknown = value;
+  let currentValue: unknown = value;
   defineProperty(globalThis, name, {
     __proto__: null,
-    get: () => current,
+    get: () => currentValue,
     configurable: false,
     enumerable: false,
   } as PropertyDescriptor);
-  return { close: () => void (current = undefined) };
+  return { close: () => void (currentValue = undefined) };
 }
 
 /** Sets a promise's own constructor, so that `await` uses it directly even if users changed Promise.prototype. */

@@ -21,18 +21,18 @@ function errorFieldsOf(error: unknown): { name: string; message: string; stack: 
       stack: '',
     };
   }
-  const thrown = error as Error;
+  const errorObject = error as Error;
   return {
     name: truncate(
-      attempt(() => toText(thrown.name), 'Error'),
+      attempt(() => toText(errorObject.name), 'Error'),
       NAME_CHARS,
     ),
     message: truncate(
-      attempt(() => toText(thrown.message), ''),
+      attempt(() => toText(errorObject.message), ''),
       MESSAGE_CHARS,
     ),
     stack: truncate(
-      attempt(() => toText(thrown.stack), ''),
+      attempt(() => toText(errorObject.stack), ''),
       STACK_CHARS,
     ),
   };
@@ -54,4 +54,4 @@ export function sendError(phase: GuestError['phase'], index: number, error: unkn
 }
 
 /** The line that names user code in stack traces. */
-export const SOURCE_LINE = '\n//# sourceURL=' + USER_FILE;
+export const SOURCE_URL_LINE = '\n//# sourceURL=' + USER_FILE;

@@ -2,7 +2,7 @@ import loadImports from 'onDemand:./imports.ts';
 import type * as imports from './imports.ts';
 import { EXPRESSION_START, type GuestMode } from '../protocol.ts';
 import { importDynamically, importStatically, sealModules } from './modules.ts';
-import { sendError, sendResult, SOURCE_LINE } from './report.ts';
+import { sendError, sendResult, SOURCE_URL_LINE } from './report.ts';
 import {
   apply,
   AsyncFunction,
@@ -19,7 +19,7 @@ import {
 
 type Imports = typeof imports;
 type Args = readonly (string | number)[];
-type Body = (...values: unknown[]) => Promise<unknown>;
+type UserFunction = (...values: unknown[]) => Promise<unknown>;
 
 /** One piece of user code with the names that it sees. */
 interface Unit {
@@ -60,14 +60,15 @@ function readArgs(args: Args): Unit[] {
 }
 
 /** Compiles with the constructor, not by joining text, so that a body cannot close its own wrapper. */
-function compile(names: string[], body: string): Body {
-  const parts: string[] = [];
-  for (let i = 0; i < names.length; i++) append(parts, names[i] as string);
-  append(parts, body);
-  return construct(AsyncFunction, parts) as Body;
+function compile(names: string[], body: string): UserFunction {
+  const constructorArgs: string[] = [];
+  for (let i = 0; i < names.length; i++) append(constructorArgs, names[i] as string);
+  append(constructorArgs, body);
+  return construct(AsyncFunction, constructorArgs) as UserFunction;
 }
 
-const wrapExpression = (expression: string): string => EXPRESSION_START + expression + '\n)' + SOURCE_LINE;
+const wrapExpression = (expression: string): string =>
+  EXPRESSION_START + expression + '\n)' + SOURCE_URL_LINE;
 /**
  * Matches code that contains only whitespace, semicolons and comments. A line comment always extends to the end of its
  * line, so matching is unambiguous, and a long sequence of slashes takes linear time.
@@ -79,7 +80,7 @@ const ONLY_COMMENTS =
  * Compiles an expression. Semicolons are not allowed inside parentheses, so trailing ones are removed until the code
  * compiles, starting with the last.
  */
-function compileExpression(unit: Unit): Body {
+function compileExpression(unit: Unit): UserFunction {
   if (test(ONLY_COMMENTS, unit.code)) return compile(unit.parameterNames, 'return undefined');
   let firstError: unknown;
   let code = unit.code;
@@ -97,17 +98,17 @@ function compileExpression(unit: Unit): Body {
   throw firstError;
 }
 
-function call(body: Body, unit: Unit): Promise<unknown> {
+function call(userFunction: UserFunction, unit: Unit): Promise<unknown> {
   const values: unknown[] = [];
   for (let i = 0; i < unit.values.length; i++) append(values, parse(unit.values[i] as string));
   for (let i = 0; i < unit.nonJsonValues.length; i++) append(values, unit.nonJsonValues[i]);
-  return apply(body, undefined, values) as Promise<unknown>;
+  return apply(userFunction, undefined, values) as Promise<unknown>;
 }
 
 const IMPORT = /\bimport\b/;
 
 /** Compiles a function body, with imports replaced by calls. */
-function compileFunction(unit: Unit): Body {
+function compileFunction(unit: Unit): UserFunction {
   // Each context compiles the pattern anew, so a substring check comes first.
   if (lastIndexOf(unit.code, 'import', unit.code.length) >= 0 && test(IMPORT, unit.code)) {
     const { rewriteImports, DYNAMIC_IMPORT, STATIC_IMPORT } = loadImports({}) as unknown as Imports;
@@ -120,7 +121,7 @@ function compileFunction(unit: Unit): Body {
       append(unit.nonJsonValues, importStatically);
     }
   }
-  return compile(unit.parameterNames, unit.code + SOURCE_LINE);
+  return compile(unit.parameterNames, unit.code + SOURCE_URL_LINE);
 }
 
 const toJson = (value: unknown): string => stringify(value) ?? 'null';
@@ -129,18 +130,18 @@ const toJson = (value: unknown): string => stringify(value) ?? 'null';
 async function evaluate(
   unit: Unit,
   index: number,
-  compileUnit: (unit: Unit) => Body,
+  compileUnit: (unit: Unit) => UserFunction,
 ): Promise<{ value: unknown; json: string } | undefined> {
-  let body: Body;
+  let userFunction: UserFunction;
   try {
-    body = compileUnit(unit);
+    userFunction = compileUnit(unit);
   } catch (error) {
     sendError('compile', index, error, unit.source);
     return undefined;
   }
   let value: unknown;
   try {
-    value = await pinConstructor(call(body, unit));
+    value = await pinConstructor(call(userFunction, unit));
   } catch (error) {
     sendError('run', index, error);
     return undefined;

@@ -26,7 +26,7 @@ function clear(id: unknown): void {
 }
 
 /** Runs the timer's handler; called by the process when the timer is due. */
-export function fire(id: number): void {
+export function fireTimer(id: number): void {
   const action = get(pendingTimers, id);
   if (action === undefined) return;
   remove(pendingTimers, id);

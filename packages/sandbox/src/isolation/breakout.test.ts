@@ -25,8 +25,8 @@ const strictConfinement: Confinement = { level: 'strict', tools, uids };
 const standardConfinement: Confinement = { level: 'standard', tools, uids };
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-breakout-')));
-const file = join(folder, 'attacker.cjs');
-const secret = join(folder, 'secret');
+const attackerFile = join(folder, 'attacker.cjs');
+const secretFile = join(folder, 'secret');
 const server = createServer((socket) => {
   connectionCount++;
   socket.destroy();
@@ -36,7 +36,7 @@ let port = 0;
 
 beforeAll(async () => {
   chmodSync(folder, 0o755);
-  writeFileSync(secret, 'everyone may read this');
+  writeFileSync(secretFile, 'everyone may read this');
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   port = (server.address() as AddressInfo).port;
 });
@@ -48,7 +48,7 @@ afterAll(() => {
 
 interface AttackResult {
   /** The attacker's report, `done` or an error code; undefined if it died. */
-  readonly reported: unknown;
+  readonly report: unknown;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stderr: string;
@@ -62,10 +62,10 @@ function attack(
 ): Promise<AttackResult> {
   const source = `(async () => { ${body} })()
     .then((value) => value ?? 'done', (error) => error.code ?? error.name)
-    .then((reported) => process.send({ reported }, () => process.exit(0)));`;
-  writeFileSync(file, source);
+    .then((report) => process.send({ report }, () => process.exit(0)));`;
+  writeFileSync(attackerFile, source);
   const program: Program = {
-    file,
+    file: attackerFile,
     args: [],
     readablePaths: [],
     flags: ['--jitless'],
@@ -74,18 +74,18 @@ function attack(
   };
   const child = spawnConfined(confine(confinement, process.execPath, program, false));
   return new Promise((resolve, reject) => {
-    let reported: unknown;
+    let report: unknown;
     let stderr = '';
     child.stderr?.on('data', (data: Buffer) => (stderr += data.toString()));
-    child.on('message', (message: { reported: unknown }) => (reported = message.reported));
+    child.on('message', (message: { report: unknown }) => (report = message.report));
     child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ reported, code, signal, stderr }));
+    child.on('close', (code, signal) => resolve({ report, code, signal, stderr }));
   });
 }
 
 const reportOf = async (confinement: Confinement, body: string): Promise<unknown> => {
   const result = await attack(confinement, body);
-  return result.reported ?? result;
+  return result.report ?? result;
 };
 
 const anErrorCode = expect.stringMatching(/^E[A-Z]+$/);
@@ -99,9 +99,9 @@ describe.runIf(bubblewrapPath !== undefined)('a process in strict isolation', ()
     ['its own process', '/proc/self/environ', 'ENOENT'],
     ['the kernel', '/sys/kernel/vmcoreinfo', 'ENOENT'],
     ['devices', '/dev/null', 'ENOENT'],
-    ['a world-readable file next to its own', secret, 'ENOENT'],
+    ['a world-readable file next to its own', secretFile, 'ENOENT'],
     ['its host', `/proc/${process.pid}/cmdline`, 'ENOENT'],
-  ])('cannot read %s', async (_what, target, code) => {
+  ])('cannot read %s', async (_description, target, code) => {
     expect(
       await reportOf(strictConfinement, `require('node:fs').readFileSync(${JSON.stringify(target)});`),
     ).toBe(code);
@@ -118,7 +118,7 @@ describe.runIf(bubblewrapPath !== undefined)('a process in strict isolation', ()
 
   it.each([
     ['beside its program', join(folder, 'written'), 'EROFS'],
-    ['over its program', file, 'EROFS'],
+    ['over its program', attackerFile, 'EROFS'],
     ['over Node.js', process.execPath, expect.stringMatching(/EROFS|EACCES/)],
     ['at the root', '/written', 'EROFS'],
     ['to shared memory', '/dev/shm/written', 'ENOENT'],
@@ -182,11 +182,11 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('a process in standard is
   });
 
   it.runIf(isRoot)('runs as a different user than its host and other processes', async () => {
-    const [one, other] = await Promise.all([
+    const [firstUid, secondUid] = await Promise.all([
       reportOf(standardConfinement, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
       reportOf(standardConfinement, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
     ]);
-    expect(new Set([0, one, other]).size).toBe(3);
+    expect(new Set([0, firstUid, secondUid]).size).toBe(3);
     expect(await reportOf(standardConfinement, `process.kill(${process.pid}, 0);`)).toBe('EPERM');
     expect(await reportOf(standardConfinement, `process.setuid(0);`)).toBe('EPERM');
     expect(await reportOf(standardConfinement, `require('node:fs').readFileSync('/etc/shadow');`)).toBe(
@@ -198,7 +198,7 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('a process in standard is
   });
 
   it.runIf(isRoot)('cannot start unlimited processes', async () => {
-    const BOMB = `const { spawn } = require('node:child_process');
+    const FORK_BOMB = `const { spawn } = require('node:child_process');
       const started = [];
       try {
         for (let i = 0; i < 200; i++) {
@@ -209,7 +209,7 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('a process in standard is
       } finally {
         for (const child of started) child.kill('SIGKILL');
       }`;
-    expect(await reportOf(standardConfinement, BOMB)).toBe('EAGAIN');
+    expect(await reportOf(standardConfinement, FORK_BOMB)).toBe('EAGAIN');
   });
 
   it('has an empty environment', async () => {
@@ -224,26 +224,26 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('the confinement', () => 
   ];
 
   it.each(confinements)('limits memory, in %s', async (_name, confinement) => {
-    const TAKE = `const held = []; for (let i = 0; i < 16; i++) held.push(Buffer.allocUnsafeSlow(80 * 2 ** 20).fill(1));`;
-    expect(await reportOf(confinement, TAKE)).toBe('ERR_MEMORY_ALLOCATION_FAILED');
+    const ALLOCATE_MEMORY = `const held = []; for (let i = 0; i < 16; i++) held.push(Buffer.allocUnsafeSlow(80 * 2 ** 20).fill(1));`;
+    expect(await reportOf(confinement, ALLOCATE_MEMORY)).toBe('ERR_MEMORY_ALLOCATION_FAILED');
     expect(await reportOf(confinement, `new WebAssembly.Memory({ initial: 16384 });`)).not.toBe('done');
   });
 
   it.each(confinements)('limits CPU time, in %s', async (_name, confinement) => {
     const result = await attack(confinement, 'for (;;);', { maxCpuSeconds: 1 });
-    expect(result.reported).toBeUndefined();
+    expect(result.report).toBeUndefined();
     // Bubblewrap reports the signal of its process as an exit code.
     expect(result.signal ?? result.code).toBe(result.signal === null ? 128 + 9 : 'SIGKILL');
   });
 
   it.each(confinements)('limits open files, in %s', async (_name, confinement) => {
-    const OPEN = `for (let i = 0; i < 300; i++) require('node:fs').openSync(${JSON.stringify(file)});`;
+    const OPEN = `for (let i = 0; i < 300; i++) require('node:fs').openSync(${JSON.stringify(attackerFile)});`;
     expect(await reportOf(confinement, OPEN)).toBe('EMFILE');
   });
 
   it.each(confinements)('leaves no core dump, in %s', async (_name, confinement) => {
     const result = await attack(confinement, 'return process.report.getReport().userLimits;');
-    expect(result.reported).toMatchObject({
+    expect(result.report).toMatchObject({
       core_file_size_blocks: { soft: 0, hard: 0 },
       file_size_blocks: { soft: 0, hard: 0 },
       open_files: { soft: 256, hard: 256 },
@@ -289,13 +289,16 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('the confinement', () => 
     'passes on no inherited descriptor of the host, in %s',
     async (_name, confinement) => {
       const hostScript = join(folder, 'inheriting.mjs');
-      writeFileSync(file, `try { require('node:fs').writeSync(40, 'leaked'); } finally { process.exit(0); }`);
-      const program = { file, args: [], readablePaths: [], flags: ['--jitless'], dataMiB: 256 };
-      const source = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
+      writeFileSync(
+        attackerFile,
+        `try { require('node:fs').writeSync(40, 'leaked'); } finally { process.exit(0); }`,
+      );
+      const program = { file: attackerFile, args: [], readablePaths: [], flags: ['--jitless'], dataMiB: 256 };
+      const moduleUrlLiteral = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
       writeFileSync(
         hostScript,
-        `import { confine } from ${source('./confine.ts')};
-       import { spawnConfined } from ${source('./spawn.ts')};
+        `import { confine } from ${moduleUrlLiteral('./confine.ts')};
+       import { spawnConfined } from ${moduleUrlLiteral('./spawn.ts')};
        import { fstatSync } from 'node:fs';
        fstatSync(40);
        const invocation = confine(${JSON.stringify(confinement)}, process.execPath, ${JSON.stringify(program)}, false);

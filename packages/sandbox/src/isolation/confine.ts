@@ -9,7 +9,7 @@ import {
 import type { IsolationLevel } from './options.ts';
 import { librariesOf, customFolders } from './libraries.ts';
 import type { Program } from './program.ts';
-import { seccompFilter } from './seccomp.ts';
+import { createSeccompFilter } from './seccomp.ts';
 import { takeProcessUid, type UidRange } from './process-uid.ts';
 import type { Architecture } from './syscalls.ts';
 
@@ -115,7 +115,7 @@ export function confine(
     commandLine = [tools.setpriv, ...setprivArguments(uid, process.geteuid?.() === 0), ...commandLine];
   const [command = nodePath, ...args] = commandLine;
   const filter =
-    level === 'strict' ? seccompFilter({ architecture: process.arch as Architecture }) : undefined;
+    level === 'strict' ? createSeccompFilter({ architecture: process.arch as Architecture }) : undefined;
   return {
     command,
     args,

@@ -66,13 +66,13 @@ describe('the control group of the host', () => {
       'sys/fs/cgroup/user.slice/memory.max': String(MACHINE_BYTES),
       'sys/fs/cgroup/user.slice/pids.max': 'max',
     });
-    expect(unlimitedGroup).toEqual({ memoryBytes: undefined, processes: undefined, killsGroup: false });
+    expect(unlimitedGroup).toEqual({ memoryBytes: undefined, maxProcesses: undefined, killsGroup: false });
     const version1Group = readGroup({
       'proc/self/mountinfo': version1Mounts('/'),
       'proc/self/cgroup': '4:memory:/a\n3:pids:/\n0::/',
       'sys/fs/cgroup/memory/a/memory.limit_in_bytes': UNLIMITED,
     });
-    expect(version1Group).toEqual({ memoryBytes: undefined, processes: undefined, killsGroup: false });
+    expect(version1Group).toEqual({ memoryBytes: undefined, maxProcesses: undefined, killsGroup: false });
   });
 
   it('of version 1 is read from the hierarchy of each controller', () => {
@@ -143,21 +143,21 @@ describe('the checks of the control group', () => {
         /64 .*, which is below the recommended minimum$/,
       ],
     ],
-  ])('advise about %s, and never fail', (_, group, findings) => {
+  ])('advise about %s, and never fail', (_, group, patterns) => {
     const checks = checksOf({ ...group, killsGroup: false });
     expect(checks).toEqual(
-      findings.map((text) => ({
+      patterns.map((pattern) => ({
         name: expect.any(String) as string,
         result: 'off',
-        found: expect.stringMatching(text) as string,
+        found: expect.stringMatching(pattern) as string,
         hint: expect.any(String) as string,
       })),
     );
   });
 
   it.each([4 * GIB, undefined])('warn that running out of memory would kill the host', (memoryBytes) => {
-    const [memory] = checksOf({ memoryBytes, maxProcesses: undefined, killsGroup: true });
-    expect(memory).toMatchObject({
+    const [memoryCheck] = checksOf({ memoryBytes, maxProcesses: undefined, killsGroup: true });
+    expect(memoryCheck).toMatchObject({
       result: 'off',
       found: expect.stringContaining('the kernel kills the host together') as string,
       hint: expect.stringContaining('OOMPolicy=continue') as string,

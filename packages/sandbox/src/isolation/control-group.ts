@@ -19,7 +19,7 @@ interface Hierarchy {
 
 interface Mount {
   readonly root: string;
-  readonly point: string;
+  readonly mountPoint: string;
   readonly type: string;
   readonly controllers: readonly string[];
 }
@@ -27,7 +27,7 @@ interface Mount {
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 /** Minimum memory for the host, one job process and one build. */
-const MIN_BYTES = GIB;
+const MIN_MEMORY_BYTES = GIB;
 const MIN_PROCESSES = 256;
 
 const LIMIT_FILES = {
@@ -44,25 +44,25 @@ function readIfPresent(file: string): string | undefined {
 }
 
 /** Parses a line of mountinfo: `id parent device root point options … - type source super-options`. */
-function mountOf(line: string): Mount | undefined {
+function parseMount(line: string): Mount | undefined {
   const [mountFields = '', typeFields = ''] = line.split(' - ');
   const [, , , root, point] = mountFields.split(' ');
   const [type = '', , options = ''] = typeFields.split(' ');
   if (root === undefined || point === undefined || !type.startsWith('cgroup')) return undefined;
-  return { root, point, type, controllers: options.split(',') };
+  return { root, mountPoint: point, type, controllers: options.split(',') };
 }
 
 /**
  * Returns the group's path below the mount point. A path that is not below the mount's root, as a container may see it,
  * refers to the mount point itself.
  */
-function pathBelow({ root }: Mount, path: string): string {
+function pathInMount({ root }: Mount, path: string): string {
   if (root === '/') return path.startsWith('/..') ? '/' : path;
   return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : '/';
 }
 
-function hierarchyOf(controller: keyof typeof LIMIT_FILES, rootFolder: string): Hierarchy | undefined {
-  const mounts = (readIfPresent(join(rootFolder, 'proc/self/mountinfo')) ?? '').split('\n').map(mountOf);
+function readHierarchy(controller: keyof typeof LIMIT_FILES, rootFolder: string): Hierarchy | undefined {
+  const mounts = (readIfPresent(join(rootFolder, 'proc/self/mountinfo')) ?? '').split('\n').map(parseMount);
   const groups = (readIfPresent(join(rootFolder, 'proc/self/cgroup')) ?? '')
     .split('\n')
     .map((line) => line.split(':'));
@@ -76,9 +76,9 @@ function hierarchyOf(controller: keyof typeof LIMIT_FILES, rootFolder: string): 
     version === 1 ? names.split(',').includes(controller) : id === '0' && names === '',
   );
   if (group === undefined) return undefined;
-  const parts = pathBelow(mount, group.slice(2).join(':')).split('/').filter(Boolean);
-  const folders = [...parts, ''].map((_, index) =>
-    join(rootFolder, mount.point, ...parts.slice(0, parts.length - index)),
+  const pathSegments = pathInMount(mount, group.slice(2).join(':')).split('/').filter(Boolean);
+  const folders = [...pathSegments, ''].map((_, index) =>
+    join(rootFolder, mount.mountPoint, ...pathSegments.slice(0, pathSegments.length - index)),
   );
   return { version, folders };
 }
@@ -89,7 +89,7 @@ function lowestLimit(
   rootFolder: string,
   ceiling: number,
 ): number | undefined {
-  const hierarchy = hierarchyOf(controller, rootFolder);
+  const hierarchy = readHierarchy(controller, rootFolder);
   if (hierarchy === undefined) return undefined;
   const file = LIMIT_FILES[controller][hierarchy.version];
   const limits = hierarchy.folders
@@ -100,12 +100,12 @@ function lowestLimit(
 
 /** Returns the cgroup limits of this process; undefined if `rootFolder` has no readable control groups. */
 export function readControlGroup(rootFolder = '/', machineBytes = totalmem()): ControlGroup | undefined {
-  const memory = hierarchyOf('memory', rootFolder);
-  const pids = hierarchyOf('pids', rootFolder);
-  if (memory === undefined && pids === undefined) return undefined;
+  const memoryHierarchy = readHierarchy('memory', rootFolder);
+  const pidsHierarchy = readHierarchy('pids', rootFolder);
+  if (memoryHierarchy === undefined && pidsHierarchy === undefined) return undefined;
   const killsGroup =
-    memory?.version === 2 &&
-    memory.folders.some((folder) => readIfPresent(join(folder, 'memory.oom.group')) === '1');
+    memoryHierarchy?.version === 2 &&
+    memoryHierarchy.folders.some((folder) => readIfPresent(join(folder, 'memory.oom.group')) === '1');
   return {
     memoryBytes: lowestLimit('memory', rootFolder, machineBytes),
     maxProcesses: lowestLimit('pids', rootFolder, Number.MAX_SAFE_INTEGER),
@@ -134,12 +134,12 @@ function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck 
     };
   if (memoryBytes === undefined) return unlimitedCheck(name, 'the memory');
   const found = `All processes together may have ${formatSize(memoryBytes)} of memory`;
-  if (memoryBytes >= MIN_BYTES) return { name, result: 'ok', found };
+  if (memoryBytes >= MIN_MEMORY_BYTES) return { name, result: 'ok', found };
   return {
     name,
     result: 'off',
     found: `${found}, which is below the recommended minimum`,
-    hint: `give them ${formatSize(MIN_BYTES)} or more: Python takes 200 MiB for each process, a build of an image up to 2 GiB`,
+    hint: `give them ${formatSize(MIN_MEMORY_BYTES)} or more: Python takes 200 MiB for each process, a build of an image up to 2 GiB`,
   };
 }
 

@@ -68,13 +68,13 @@ const MACHINE_CODE: Record<Architecture, (numbers: readonly number[]) => Buffer>
 
 /** A Linux program that consists only of `code`. */
 function createExecutable(code: Buffer): Buffer {
-  const ENTRY = 0x400078;
+  const ENTRY_ADDRESS = 0x400078;
   const header = Buffer.alloc(0x78);
   header.write('7f454c46020101', 'hex');
   header.writeUInt16LE(2, 16);
   header.writeUInt16LE(architecture === 'x64' ? 62 : 183, 18);
   header.writeUInt32LE(1, 20);
-  header.writeBigUInt64LE(BigInt(ENTRY), 24);
+  header.writeBigUInt64LE(BigInt(ENTRY_ADDRESS), 24);
   header.writeBigUInt64LE(64n, 32);
   header.writeUInt16LE(64, 52);
   header.writeUInt16LE(56, 54);
@@ -125,8 +125,12 @@ describe.runIf(bubblewrapPath !== undefined)('the kernel, in strict isolation', 
 
   it('refuses calls newer than the filter, and allows the others', async () => {
     const GETPID = { x64: 39, arm64: 172 }[architecture];
-    const [nextCall, muchNewerCall, getpid] = await resultsOf([NEWEST_CALL + 1, 5_000, GETPID]);
-    expect([nextCall, muchNewerCall]).toEqual([ENOSYS, ENOSYS]);
-    expect(getpid).toBeGreaterThan(0);
+    const [nextCallResult, muchNewerCallResult, getpidResult] = await resultsOf([
+      NEWEST_CALL + 1,
+      5_000,
+      GETPID,
+    ]);
+    expect([nextCallResult, muchNewerCallResult]).toEqual([ENOSYS, ENOSYS]);
+    expect(getpidResult).toBeGreaterThan(0);
   });
 });

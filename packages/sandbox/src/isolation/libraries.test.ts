@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { librariesOf, customFolders } from './libraries.ts';
-import { unreadablePart } from './users.ts';
+import { findUnreadablePath } from './users.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-libraries-')));
 chmodSync(folder, 0o755);
@@ -40,12 +40,12 @@ describe.runIf(process.platform !== 'win32')('the part of a path that other user
     const file = join(closedFolder, 'deep', 'file');
     mkdirSync(join(closedFolder, 'deep'), { recursive: true });
     writeFileSync(file, '');
-    expect(unreadablePart(file)).toBeUndefined();
+    expect(findUnreadablePath(file)).toBeUndefined();
     chmodSync(file, 0o600);
-    expect(unreadablePart(file)).toBe(file);
+    expect(findUnreadablePath(file)).toBe(file);
     chmodSync(file, 0o644);
     chmodSync(closedFolder, 0o750);
-    expect(unreadablePart(file)).toBe(closedFolder);
-    expect(unreadablePart(closedFolder)).toBe(closedFolder);
+    expect(findUnreadablePath(file)).toBe(closedFolder);
+    expect(findUnreadablePath(closedFolder)).toBe(closedFolder);
   });
 });

@@ -29,12 +29,12 @@ function loaderOf(file: string): string | undefined {
     const table = readAt(descriptor, Number(header.readBigUInt64LE(32)), segmentCount * segmentBytes);
     for (let offset = 0; offset + segmentBytes <= table.length; offset += segmentBytes) {
       if (table.readUInt32LE(offset) !== SEGMENT_INTERPRETER) continue;
-      const text = readAt(
+      const pathBytes = readAt(
         descriptor,
         Number(table.readBigUInt64LE(offset + 8)),
         Number(table.readBigUInt64LE(offset + 32)),
       );
-      return text.toString('latin1').replace(/\0.*$/, '');
+      return pathBytes.toString('latin1').replace(/\0.*$/, '');
     }
     return '';
   } finally {
@@ -60,8 +60,8 @@ const librariesByProgram = new Map<string, readonly string[]>();
  */
 export function librariesOf(program: string, addons: readonly string[]): readonly string[] {
   const key = [program, ...addons].join('\0');
-  const cached = librariesByProgram.get(key);
-  if (cached !== undefined) return cached;
+  const cachedLibraries = librariesByProgram.get(key);
+  if (cachedLibraries !== undefined) return cachedLibraries;
   const loader = loaderOf(realpathSync(program));
   const binaries = loader ? [program, ...addons.filter((addon) => loaderOf(addon) !== undefined)] : [];
   const libraries = [...new Set(binaries.flatMap((file) => listLibraries(loader as string, file)))];

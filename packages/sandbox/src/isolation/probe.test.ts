@@ -10,8 +10,8 @@ import { isReadableByOthers } from '../../../../test/support/other-users.ts';
 import { createSandbox, probeIsolation } from '../index.ts';
 import { checkNode, type IsolationReport } from './report.ts';
 import { findHostTools } from './host-tools.ts';
-import { seccompFilter } from './seccomp.ts';
-import { selfTest } from './self-test.ts';
+import { createSeccompFilter } from './seccomp.ts';
+import { findSelfTestProblem } from './self-test.ts';
 import type { Architecture } from './syscalls.ts';
 
 const ROOT = realpathSync(fileURLToPath(new URL('../../../..', import.meta.url)));
@@ -23,7 +23,7 @@ chmodSync(folder, 0o755);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Creates a program that replaces a tool such as bubblewrap. */
-function fakeTool(name: string, body: string): string {
+function createFakeTool(name: string, body: string): string {
   const file = join(folder, name);
   writeFileSync(file, `#!/bin/sh\n${body}\n`);
   chmodSync(file, 0o755);
@@ -77,7 +77,7 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
 
   it("reports bubblewrap's message, and a hint for namespaces", async () => {
     const message = 'bwrap: No permissions to create new namespace, likely because the kernel forbids it.';
-    const refusingBubblewrap = fakeTool('refusing', `echo "${message}" >&2; exit 1`);
+    const refusingBubblewrap = createFakeTool('refusing', `echo "${message}" >&2; exit 1`);
     const report = await probeIsolation({ bubblewrap: refusingBubblewrap });
     expect(report.level).toBe('standard');
     expect(report.reasons.strict).toEqual([expect.stringContaining(message)]);
@@ -85,7 +85,7 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
   });
 
   it('rejects a bubblewrap that confines nothing', async () => {
-    const report = await probeIsolation({ bubblewrap: fakeTool('idle', RUN_UNCONFINED) });
+    const report = await probeIsolation({ bubblewrap: createFakeTool('idle', RUN_UNCONFINED) });
     expect(report.level).toBe('standard');
     expect(report.reasons.strict).toEqual([
       expect.stringMatching(/could open a connection, could start another process, could read \/etc\/passwd/),
@@ -97,14 +97,17 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
   });
 
   it('runs again after an unexpected result, which may be temporary', async () => {
-    const failingOptions = { bubblewrap: fakeTool('failing', 'exit 1') };
+    const failingOptions = { bubblewrap: createFakeTool('failing', 'exit 1') };
     expect((await probeIsolation(failingOptions)).level).toBe('standard');
     expect(await probeIsolation(failingOptions)).not.toBe(await probeIsolation(failingOptions));
   });
 
   it('reports why a process could not be started', async () => {
     const tools = { ...findHostTools(undefined), prlimit: '/nowhere/prlimit', setpriv: undefined };
-    const problem = await selfTest({ level: 'standard', tools, uids: undefined }, process.execPath);
+    const problem = await findSelfTestProblem(
+      { level: 'standard', tools, uids: undefined },
+      process.execPath,
+    );
     expect(problem).toMatch(/^a process did not start: spawn \/nowhere\/prlimit ENOENT$/);
   });
 
@@ -113,8 +116,11 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
   });
 
   it('detects a process without limits', async () => {
-    const tools = { ...findHostTools(undefined), prlimit: fakeTool('no-limits', RUN_UNCONFINED) };
-    const problem = await selfTest({ level: 'standard', tools, uids: undefined }, process.execPath);
+    const tools = { ...findHostTools(undefined), prlimit: createFakeTool('no-limits', RUN_UNCONFINED) };
+    const problem = await findSelfTestProblem(
+      { level: 'standard', tools, uids: undefined },
+      process.execPath,
+    );
     expect(problem).toBe('a process could allocate 512 MiB of memory although its limit is 256');
   });
 
@@ -130,8 +136,8 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
         execPath,
       });
       expect(report.level).toBe('standard');
-      const users = report.checks.find(({ name }) => name === 'users');
-      expect(users).toMatchObject({
+      const usersCheck = report.checks.find(({ name }) => name === 'users');
+      expect(usersCheck).toMatchObject({
         result: 'failed',
         hint: expect.stringContaining(`chmod o+rX ${closedFolder},`),
       });
@@ -161,7 +167,7 @@ describe.runIf(bubblewrapPath !== undefined)('in a container whose profile forbi
       mayStartProcesses: true,
       mayOpenSockets: true,
     };
-    writeFileSync(filterFile, seccompFilter(options));
+    writeFileSync(filterFile, createSeccompFilter(options));
     const containerArguments =
       '--unshare-user --uid 1000 --gid 1000 --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp';
     // Sources and tests may be below the folder that is empty there.
@@ -194,7 +200,10 @@ describe.runIf(isReadableByOthers)('a sandbox', () => {
   it.runIf(isLinux)('assigns no job to a process started at a level that failed', async () => {
     // The self-test fails immediately; other processes would hang forever.
     const body = 'case "$*" in *self-test*) exit 1;; esac; exec sleep 60';
-    const sandbox = createSandbox({ isolation: { bubblewrap: fakeTool('hanging', body) }, maxProcesses: 1 });
+    const sandbox = createSandbox({
+      isolation: { bubblewrap: createFakeTool('hanging', body) },
+      maxProcesses: 1,
+    });
     expect(await sandbox.run({ runId: 'a', code: 'return 1' })).toMatchObject({ ok: true });
     await expect.poll(() => sandbox.stats()).toMatchObject({ isolation: 'standard', processes: 1 });
     await sandbox.close();
@@ -202,7 +211,7 @@ describe.runIf(isReadableByOthers)('a sandbox', () => {
 
   it.runIf(isLinux)('leaves no unneeded process behind', async () => {
     const body = 'case "$*" in *self-test*) exit 1;; esac; exec sleep 60';
-    const isolation = { bubblewrap: fakeTool('vain', body), minimum: 'strict' } as const;
+    const isolation = { bubblewrap: createFakeTool('vain', body), minimum: 'strict' } as const;
     const sandbox = createSandbox({ isolation });
     const jobs = ['a', 'b'].map((runId) => sandbox.run({ runId, code: 'return 1' }));
     expect(await Promise.all(jobs)).toMatchObject([

@@ -11,11 +11,11 @@ import {
   type IsolationCheck,
   type IsolationReport,
 } from './report.ts';
-import { selfTest, SELF_TEST } from './self-test.ts';
+import { findSelfTestProblem, SELF_TEST_FILE } from './self-test.ts';
 import { checkUsers } from './users.ts';
 
 /** Returns a kernel setting, or undefined if it does not exist. */
-function sysctl(name: string): string | undefined {
+function readSysctl(name: string): string | undefined {
   try {
     return readFileSync(`/proc/sys/${name.replaceAll('.', '/')}`, 'utf8').trim();
   } catch {
@@ -42,7 +42,7 @@ const CONTAINER_MARKERS = ['/.dockerenv', '/run/.containerenv', '/var/run/secret
 
 /** Returns the hint if bubblewrap may not create namespaces, based on the most likely visible cause. */
 function namespaceHint(): string {
-  const setting = NAMESPACE_SETTINGS.find(({ name, offValue }) => sysctl(name) === offValue);
+  const setting = NAMESPACE_SETTINGS.find(({ name, offValue }) => readSysctl(name) === offValue);
   if (setting !== undefined) return `user namespaces are switched off by ${setting.name}; ${setting.hint}`;
   if (CONTAINER_MARKERS.some((marker) => existsSync(marker)))
     return 'the container runtime forbids namespaces; allow unshare, clone and mount in its seccomp profile (docs/sandbox.md, "In containers")';
@@ -92,12 +92,12 @@ function failedSelfTestCheck({ level, weakness }: Attempt, problem: string): Iso
 /** Describes the protection of a level, and its gaps. */
 function describeProtection({ level, uids }: Attempt): string {
   if (level === 'strict') return 'was refused everything';
-  const reachable = uids === undefined ? 'the network and signalled its host' : 'the network';
-  return `was refused files, processes and memory; it could have reached ${reachable}`;
+  const gaps = uids === undefined ? 'the network and signalled its host' : 'the network';
+  return `was refused files, processes and memory; it could have reached ${gaps}`;
 }
 
 async function testLevel(attempt: Attempt, execPath: string): Promise<IsolationCheck> {
-  const problem = await selfTest(attempt, execPath);
+  const problem = await findSelfTestProblem(attempt, execPath);
   if (problem !== undefined) return failedSelfTestCheck(attempt, problem);
   return passedCheck(
     `self-test ${attempt.level}`,
@@ -111,7 +111,7 @@ function checkPreconditions(
   options: ProbeOptions,
   execPath: string,
 ): Record<'standard' | 'strict', IsolationCheck[]> {
-  const files = [SELF_TEST, execPath, ...(tools.bubblewrap === undefined ? [] : [tools.bubblewrap])];
+  const files = [SELF_TEST_FILE, execPath, ...(tools.bubblewrap === undefined ? [] : [tools.bubblewrap])];
   const prlimitCheck = checkTool('prlimit', tools.prlimit, 'util-linux', 'limits the resources of processes');
   const usersCheck = checkUsers(tools.setpriv, options.uids, files);
   const hasFilter = ARCHITECTURES.includes(process.arch);
@@ -170,14 +170,14 @@ function basicOnlyCheck(execPath: string): IsolationCheck | undefined {
   return execPath === process.execPath ? checkNode(process.versions.node) : undefined;
 }
 
-function planFor(options: ProbeOptions, execPath: string): ProbePlan {
+function planProbe(options: ProbeOptions, execPath: string): ProbePlan {
   const tools = findHostTools(options.bubblewrap);
-  const basicOnly = basicOnlyCheck(execPath);
-  if (basicOnly !== undefined) {
-    const reason = toSentence(basicOnly);
+  const blockingCheck = basicOnlyCheck(execPath);
+  if (blockingCheck !== undefined) {
+    const reason = toSentence(blockingCheck);
     return {
       tools,
-      checks: [basicOnly],
+      checks: [blockingCheck],
       unavailableReasons: { standard: [reason], strict: [reason] },
       attempts: [],
     };
@@ -206,7 +206,7 @@ async function tryAttempts(
 ): Promise<ProbeResult> {
   const selfTestChecks: IsolationCheck[] = [];
   const reasons: Partial<Record<IsolationLevel, readonly string[]>> = { ...unavailableReasons };
-  const reportAt = (level: IsolationLevel): IsolationReport => ({
+  const createReport = (level: IsolationLevel): IsolationReport => ({
     level,
     checks: [...checks, ...selfTestChecks],
     reasons,
@@ -217,11 +217,11 @@ async function tryAttempts(
     selfTestChecks.push(selfTestCheck);
     if (selfTestCheck.result === 'ok') {
       delete reasons[level];
-      return { report: reportAt(level), confinement: attempt };
+      return { report: createReport(level), confinement: attempt };
     }
     reasons[level] = [...(reasons[level] ?? []), toSentence(selfTestCheck)];
   }
-  return { report: reportAt('basic'), confinement: { level: 'basic', tools, uids: undefined } };
+  return { report: createReport('basic'), confinement: { level: 'basic', tools, uids: undefined } };
 }
 
 /** A probe in progress. */
@@ -239,7 +239,7 @@ export function probeOnce(options: ProbeOptions, execPath: string): Probe {
   const key = JSON.stringify([level, uids.from, uids.to, bubblewrap, execPath]);
   const cachedProbe = probes.get(key);
   if (cachedProbe !== undefined) return cachedProbe;
-  const plan = planFor(options, execPath);
+  const plan = planProbe(options, execPath);
   const expectedConfinement = plan.attempts[0] ?? { level: 'basic', tools: plan.tools, uids: undefined };
   const probe = { expectedConfinement, result: tryAttempts(plan, execPath) };
   probes.set(key, probe);

@@ -35,14 +35,14 @@ describe.runIf(process.platform === 'linux')('the user ids of processes', () => 
   it("are freed if a process's files cannot be opened", () => {
     const range = { from: 61_040, to: 61_040 };
     const uid = takeProcessUid(range);
-    const command = {
+    const invocation = {
       command: '/bin/true',
       args: [],
       filter: undefined,
       mayLeaveProcesses: false,
       hasSyncPipe: false,
     };
-    expect(() => spawnConfined({ ...command, uid, files: ['/', '/nowhere/site.zip'] })).toThrow(/ENOENT/);
+    expect(() => spawnConfined({ ...invocation, uid, files: ['/', '/nowhere/site.zip'] })).toThrow(/ENOENT/);
     expect(takeProcessUid(range)).toBe(uid);
     freeProcessUid(uid);
   });
@@ -81,9 +81,9 @@ describe.runIf(process.platform === 'linux')('the user ids of processes', () => 
     const allUids = outputs.flatMap((text) => JSON.parse(text) as number[]);
     expect(allUids.length).toBeGreaterThan(0);
     expect(new Set(allUids).size).toBe(allUids.length);
-    const exits = hosts.map((host) => once(host, 'exit'));
+    const exitPromises = hosts.map((host) => once(host, 'exit'));
     for (const host of hosts) host.kill('SIGKILL');
-    await Promise.all(exits);
+    await Promise.all(exitPromises);
     const ownUids = Array.from({ length: 20 }, () => takeProcessUid({ from: 61_050, to: 61_069 }));
     expect(new Set(ownUids).size).toBe(20);
     ownUids.forEach(freeProcessUid);
@@ -103,11 +103,11 @@ describe.runIf(process.platform === 'linux')('the user ids of processes', () => 
   it.runIf(isRootOnLinux)('have no processes left after killOrphanedProcesses', async () => {
     const range = { from: 61_030, to: 61_030 };
     const uid = takeProcessUid(range);
-    const leftover = spawn('/bin/sleep', ['60'], { uid, gid: uid, stdio: 'ignore' });
-    await once(leftover, 'spawn');
+    const leftoverProcess = spawn('/bin/sleep', ['60'], { uid, gid: uid, stdio: 'ignore' });
+    await once(leftoverProcess, 'spawn');
     killOrphanedProcesses(uid);
     freeProcessUid(uid);
-    expect(await once(leftover, 'exit')).toEqual([null, 'SIGKILL']);
+    expect(await once(leftoverProcess, 'exit')).toEqual([null, 'SIGKILL']);
   });
 });
 

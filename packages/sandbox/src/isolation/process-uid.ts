@@ -61,7 +61,7 @@ function claimUid(uid: number): boolean {
   const otherClaims = readdirSync(claimsFolder).filter(
     (name) => name.startsWith(`${uid}-`) && name !== claim,
   );
-  if (otherClaims.every((other) => removeIfStale(other, claimsFolder))) return true;
+  if (otherClaims.every((otherClaim) => removeIfStale(otherClaim, claimsFolder))) return true;
   releaseUid(uid);
   return false;
 }
@@ -85,7 +85,7 @@ const usedUids = new Set<number>();
 let nextOffset = process.pid;
 
 /** Returns the process ids of each user. Omits processes that end in the meantime. */
-function processesByUser(): Map<number, number[]> {
+function readProcessIdsByUid(): Map<number, number[]> {
   const processIdsByUid = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
     const pid = Number(name);
@@ -103,7 +103,7 @@ function processesByUser(): Map<number, number[]> {
  */
 export function takeProcessUid({ from, to }: UidRange): number {
   const count = to - from + 1;
-  const processIdsByUid = processesByUser();
+  const processIdsByUid = readProcessIdsByUid();
   for (let step = 0; step < count; step++) {
     const uid = from + (nextOffset++ % count);
     if (usedUids.has(uid) || processIdsByUid.has(uid) || !claimUid(uid)) continue;
@@ -124,7 +124,7 @@ export function freeProcessUid(uid: number): void {
 
 /** Ends processes that still run with the user id of an ended process. */
 export function killOrphanedProcesses(uid: number): void {
-  for (const pid of processesByUser().get(uid) ?? []) {
+  for (const pid of readProcessIdsByUid().get(uid) ?? []) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { seccompFilter, type FilterOptions } from './seccomp.ts';
+import { createSeccompFilter, type FilterOptions } from './seccomp.ts';
 import {
   AUDIT_ARCH,
   CONDITIONAL_CALLS,
@@ -75,9 +75,9 @@ const NEEDED_CALLS: Record<string, readonly [number, number]> = {
 
 describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture) => {
   const auditArchitecture = AUDIT_ARCH[architecture];
-  const filter = seccompFilter({ architecture });
+  const filter = createSeccompFilter({ architecture });
   const verdictOn = (options: Omit<FilterOptions, 'architecture'>, number: number, args?: number[]): string =>
-    evaluate(seccompFilter({ architecture, ...options }), {
+    evaluate(createSeccompFilter({ architecture, ...options }), {
       number,
       architecture: auditArchitecture,
       ...(args && { args }),
@@ -121,10 +121,10 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
 
   it('allows threads, but not with new namespaces', () => {
     const clone = callNumberOf(CONDITIONAL_CALLS.clone, architecture) as number;
-    const THREAD = 0x3d0f00;
-    expect(verdictOn({}, clone, [THREAD])).toBe('allow');
+    const THREAD_FLAGS = 0x3d0f00;
+    expect(verdictOn({}, clone, [THREAD_FLAGS])).toBe('allow');
     for (const bit of [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80]) {
-      expect(verdictOn({}, clone, [THREAD | bit])).toBe('EPERM');
+      expect(verdictOn({}, clone, [THREAD_FLAGS | bit])).toBe('EPERM');
       expect(verdictOn({ mayStartProcesses: true }, clone, [17 | bit])).toBe('EPERM');
     }
   });
@@ -137,12 +137,12 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
 
   it('refuses shared anonymous memory, which no limit counts', () => {
     const mmap = callNumberOf(CONDITIONAL_CALLS.mmap, architecture) as number;
-    const flags = (value: number): number[] => [0, 4096, 3, value];
-    expect(verdictOn({}, mmap, flags(0x21))).toBe('EPERM');
-    expect(verdictOn({}, mmap, flags(0x23))).toBe('EPERM');
-    expect(verdictOn({}, mmap, flags(0x22))).toBe('allow');
-    expect(verdictOn({}, mmap, flags(0x01))).toBe('allow');
-    expect(verdictOn({ mayStartProcesses: true }, mmap, flags(0x21))).toBe('allow');
+    const mmapArguments = (value: number): number[] => [0, 4096, 3, value];
+    expect(verdictOn({}, mmap, mmapArguments(0x21))).toBe('EPERM');
+    expect(verdictOn({}, mmap, mmapArguments(0x23))).toBe('EPERM');
+    expect(verdictOn({}, mmap, mmapArguments(0x22))).toBe('allow');
+    expect(verdictOn({}, mmap, mmapArguments(0x01))).toBe('allow');
+    expect(verdictOn({ mayStartProcesses: true }, mmap, mmapArguments(0x21))).toBe('allow');
   });
 
   it('kills the process for calls of another ABI', () => {

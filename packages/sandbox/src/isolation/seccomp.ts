@@ -51,9 +51,9 @@ const argumentOffset = (index: number): number => 16 + 8 * index;
 const X32_BIT = 0x4000_0000;
 const CLONE_THREAD = 0x0001_0000;
 /** All `CLONE_NEW…` flags: a new namespace would restore what the sandbox removes. */
-const CLONE_NEW = 0x7e02_0080;
+const CLONE_NEW_FLAGS = 0x7e02_0080;
 /** MAP_SHARED | MAP_ANONYMOUS: memory that RLIMIT_DATA does not count. */
-const SHARED_ANONYMOUS = 0x21;
+const SHARED_ANONYMOUS_FLAGS = 0x21;
 
 /**
  * Returns the rules for `clone`. They refuse calls that create namespaces, or processes if those are not allowed. No
@@ -62,18 +62,18 @@ const SHARED_ANONYMOUS = 0x21;
 function cloneRules(number: number, mayStartProcesses: boolean): Instruction[] {
   const rules: Instruction[] = [[LOAD, 0, 0, argumentOffset(0)]];
   if (!mayStartProcesses) rules.push([IF_ANY_BIT, 1, 0, CLONE_THREAD], [RETURN, 0, 0, returnErrno(EPERM)]);
-  rules.push([IF_ANY_BIT, 0, 1, CLONE_NEW], [RETURN, 0, 0, returnErrno(EPERM)], [RETURN, 0, 0, ALLOW]);
+  rules.push([IF_ANY_BIT, 0, 1, CLONE_NEW_FLAGS], [RETURN, 0, 0, returnErrno(EPERM)], [RETURN, 0, 0, ALLOW]);
   return [[IF_EQUAL, 0, rules.length, number], ...rules];
 }
 
 /** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. */
-const FAMILIES = [1, 2, 10, 16];
+const ALLOWED_FAMILIES = [1, 2, 10, 16];
 
 function socketRules(number: number): Instruction[] {
-  const families = FAMILIES.map((family): Instruction => [IF_EQUAL, 0, 1, family]);
+  const familyRules = ALLOWED_FAMILIES.map((family): Instruction => [IF_EQUAL, 0, 1, family]);
   const rules: Instruction[] = [
     [LOAD, 0, 0, argumentOffset(0)],
-    ...families.flatMap((rule): Instruction[] => [rule, [RETURN, 0, 0, ALLOW]]),
+    ...familyRules.flatMap((rule): Instruction[] => [rule, [RETURN, 0, 0, ALLOW]]),
     [RETURN, 0, 0, returnErrno(EPERM)],
   ];
   return [[IF_EQUAL, 0, rules.length, number], ...rules];
@@ -82,8 +82,8 @@ function socketRules(number: number): Instruction[] {
 function mmapRules(number: number): Instruction[] {
   const rules: Instruction[] = [
     [LOAD, 0, 0, argumentOffset(3)],
-    [AND, 0, 0, SHARED_ANONYMOUS],
-    [IF_EQUAL, 0, 1, SHARED_ANONYMOUS],
+    [AND, 0, 0, SHARED_ANONYMOUS_FLAGS],
+    [IF_EQUAL, 0, 1, SHARED_ANONYMOUS_FLAGS],
     [RETURN, 0, 0, returnErrno(EPERM)],
     [RETURN, 0, 0, ALLOW],
   ];
@@ -91,7 +91,7 @@ function mmapRules(number: number): Instruction[] {
 }
 
 /** Returns the numbers of calls that are always refused. */
-function refusedNumbers({
+function refusedCallNumbers({
   architecture,
   mayStartProcesses = false,
   mayOpenSockets = false,
@@ -102,7 +102,7 @@ function refusedNumbers({
     ...(mayOpenSockets ? [] : [SOCKET_CALLS]),
   ];
   const numbers = tables.flatMap((table) =>
-    Object.values(table).map((name) => callNumberOf(name, architecture)),
+    Object.values(table).map((callNumbers) => callNumberOf(callNumbers, architecture)),
   );
   return numbers.filter((number) => number !== undefined);
 }
@@ -112,11 +112,11 @@ function refusedNumbers({
  * process. Refused calls fail with EPERM. `clone3`, whose flags a filter cannot read, and calls newer than NEWEST_CALL
  * fail with ENOSYS, so that the C library falls back to older ones.
  */
-export function seccompFilter(options: FilterOptions): Buffer {
+export function createSeccompFilter(options: FilterOptions): Buffer {
   const { architecture, mayStartProcesses = false, mayOpenSockets = false } = options;
   const callNumber = (name: keyof typeof CONDITIONAL_CALLS): number =>
     callNumberOf(CONDITIONAL_CALLS[name], architecture) as number;
-  const numbers = refusedNumbers(options);
+  const numbers = refusedCallNumbers(options);
   const program: Instruction[] = [
     [LOAD, 0, 0, ARCHITECTURE_OFFSET],
     [IF_EQUAL, 1, 0, AUDIT_ARCH[architecture]],

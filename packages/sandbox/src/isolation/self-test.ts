@@ -1,12 +1,12 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { endProcess } from '../end-process.ts';
+import { killProcess } from '../kill-process.ts';
 import { confine, type Confinement } from './confine.ts';
 import type { Program } from './program.ts';
 import { spawnConfined } from './spawn.ts';
 
 /** `src` and `dist` are siblings, so the path is valid from both. */
-export const SELF_TEST = fileURLToPath(new URL('../../dist/self-test.cjs', import.meta.url));
+export const SELF_TEST_FILE = fileURLToPath(new URL('../../dist/self-test.cjs', import.meta.url));
 
 const DATA_MIB = 256;
 const OVER_LIMIT_MIB = 512;
@@ -38,7 +38,7 @@ interface SelfTestResult {
 
 function runSelfTest(confinement: Confinement, execPath: string): Promise<SelfTestResult> {
   const program: Program = {
-    file: realpathSync(SELF_TEST),
+    file: realpathSync(SELF_TEST_FILE),
     args: [String(process.pid), String(OVER_LIMIT_MIB)],
     readablePaths: [],
     flags: ['--jitless'],
@@ -52,7 +52,7 @@ function runSelfTest(confinement: Confinement, execPath: string): Promise<SelfTe
     let findings: SelfTestResult['findings'];
     const timer = setTimeout(() => {
       output += `no response within ${TIMEOUT_MS} ms`;
-      endProcess(child);
+      killProcess(child);
     }, TIMEOUT_MS);
     const end = (reason: string): void => {
       clearTimeout(timer);
@@ -78,14 +78,18 @@ async function trySelfTest(confinement: Confinement, execPath: string): Promise<
  * Starts a confined process that attempts forbidden operations. Returns which of them succeeded, or why the process did
  * not start; undefined if all were refused.
  */
-export async function selfTest(confinement: Confinement, execPath: string): Promise<string | undefined> {
-  if (!existsSync(SELF_TEST)) return 'the self-test was not built; run `npm run build` in @heddle/sandbox';
+export async function findSelfTestProblem(
+  confinement: Confinement,
+  execPath: string,
+): Promise<string | undefined> {
+  if (!existsSync(SELF_TEST_FILE))
+    return 'the self-test was not built; run `npm run build` in @heddle/sandbox';
   if (!existsSync(execPath)) return `a process did not start: there is no Node.js at ${execPath}`;
   const { findings, output } = await trySelfTest(confinement, execPath);
   if (findings === undefined) return `a process did not start: ${output}`;
-  const succeeded = forbiddenOperations(confinement).filter(
+  const succeededOperations = forbiddenOperations(confinement).filter(
     (operation) => findings[operation] === null || findings[operation] === undefined,
   );
-  if (succeeded.length === 0) return undefined;
-  return `a process ${succeeded.map((operation) => SUCCESS_MESSAGES[operation]).join(', ')}`;
+  if (succeededOperations.length === 0) return undefined;
+  return `a process ${succeededOperations.map((operation) => SUCCESS_MESSAGES[operation]).join(', ')}`;
 }

@@ -25,15 +25,15 @@ let cachedDescriptors: readonly number[] | undefined;
  */
 function leakingDescriptors(): readonly number[] {
   if (cachedDescriptors !== undefined) return cachedDescriptors;
-  const all = process.platform === 'linux' ? readdirSync('/proc/self/fdinfo') : [];
-  cachedDescriptors = all.filter(isInherited).map(Number);
+  const allDescriptors = process.platform === 'linux' ? readdirSync('/proc/self/fdinfo') : [];
+  cachedDescriptors = allDescriptors.filter(isInherited).map(Number);
   return cachedDescriptors;
 }
 
 let nullDescriptor: number | undefined;
 
 /** Returns `stdio` for a child with /dev/null in place of each descriptor that it would inherit. */
-function withoutLeaks<T>(stdio: readonly T[]): (T | number | 'ignore')[] {
+function replaceLeakingDescriptors<T>(stdio: readonly T[]): (T | number | 'ignore')[] {
   const descriptorsToReplace = leakingDescriptors().filter((descriptor) => descriptor >= stdio.length);
   if (descriptorsToReplace.length === 0) return [...stdio];
   nullDescriptor ??= openSync('/dev/null', 'r');
@@ -69,7 +69,7 @@ export function spawnConfined({
     env: {},
     cwd: '/',
     serialization: 'advanced',
-    stdio: withoutLeaks<'ignore' | 'pipe' | 'ipc' | number>([
+    stdio: replaceLeakingDescriptors<'ignore' | 'pipe' | 'ipc' | number>([
       'ignore',
       'ignore',
       'pipe',
@@ -82,11 +82,11 @@ export function spawnConfined({
   for (const descriptor of descriptors) closeSync(descriptor);
   if (uid !== undefined) {
     // Both events: a command that cannot be started causes no `exit`.
-    const free = (): void => {
+    const freeUid = (): void => {
       if (mayLeaveProcesses) killOrphanedProcesses(uid);
       freeProcessUid(uid);
     };
-    child.once('exit', free).once('error', free);
+    child.once('exit', freeUid).once('error', freeUid);
   }
   if (filter !== undefined) {
     const pipe = child.stdio[4] as Writable;

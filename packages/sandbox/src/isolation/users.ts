@@ -10,7 +10,7 @@ const ENTER_BY_OTHERS = 0o001;
  * Returns the file or folder whose mode prevents other users from reading `path`: the path itself or a parent folder;
  * undefined if they can read it.
  */
-export function unreadablePart(path: string): string | undefined {
+export function findUnreadablePath(path: string): string | undefined {
   const stat = statSync(path);
   const neededMode = stat.isDirectory() ? READ_BY_OTHERS | ENTER_BY_OTHERS : READ_BY_OTHERS;
   if ((stat.mode & neededMode) !== neededMode) return path;
@@ -37,7 +37,7 @@ function readUidMap(): string {
  */
 export function isMapped({ from, to }: UidRange, map: string): boolean {
   const ranges = map.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
-  return ranges.some(([first = 0, , count = 0]) => from >= first && to < first + count);
+  return ranges.some(([firstId = 0, , count = 0]) => from >= firstId && to < firstId + count);
 }
 
 /**
@@ -65,7 +65,7 @@ export function checkUsers(
     );
   }
   for (const file of files.filter((path) => existsSync(path))) {
-    const unreadablePath = unreadablePart(realpathSync(file));
+    const unreadablePath = findUnreadablePath(realpathSync(file));
     if (unreadablePath === undefined) continue;
     const found = `Processes run as root, because no other user can read ${file}`;
     const hint = `chmod o+rX ${unreadablePath}, install Heddle where all users can read, or do not run the host as root`;

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { bubblewrapArguments, setprivArguments, prlimitArguments } from '../isolation/host-tools.ts';
 import type { Confinement } from '../isolation/confine.ts';
 import { librariesOf } from '../isolation/libraries.ts';
-import { seccompFilter } from '../isolation/seccomp.ts';
+import { createSeccompFilter } from '../isolation/seccomp.ts';
 import type { Architecture } from '../isolation/syscalls.ts';
 import { JAIL_PATHS } from './layout.ts';
 import { RESERVED_DATA_MIB, OPEN_FILES, type NativeLimits } from './limits.ts';
@@ -11,7 +11,7 @@ import { RESERVED_DATA_MIB, OPEN_FILES, type NativeLimits } from './limits.ts';
 /**
  * The programs that start code in a root file system. `src` and `dist` are siblings, so the path is valid from both.
  */
-export const BOOT_FILES = fileURLToPath(new URL('../../dist/native-boot', import.meta.url));
+export const BOOT_FOLDER = fileURLToPath(new URL('../../dist/native-boot', import.meta.url));
 
 /** A process tree in a root file system. */
 export interface NativeJail {
@@ -55,7 +55,7 @@ const MASKED_FILES = [
 ];
 const MASKED_FOLDERS = ['sys', 'fs', 'bus', 'irq', 'acpi', 'scsi', 'driver', 'tty'];
 
-function procMounts(): string[] {
+function procMountArguments(): string[] {
   const files = MASKED_FILES.filter((name) => existsSync(`/proc/${name}`));
   const folders = MASKED_FOLDERS.filter((name) => existsSync(`/proc/${name}`));
   return [
@@ -72,7 +72,12 @@ function procMounts(): string[] {
   ];
 }
 
-const tmpfs = (mib: number, path: string): string[] => ['--size', String(mib * 2 ** 20), '--tmpfs', path];
+const tmpfsArguments = (mib: number, path: string): string[] => [
+  '--size',
+  String(mib * 2 ** 20),
+  '--tmpfs',
+  path,
+];
 
 function mountArguments({ rootfs, execPath, limits, proxy, mounts: extraMounts = [] }: NativeJail): string[] {
   return [
@@ -82,14 +87,14 @@ function mountArguments({ rootfs, execPath, limits, proxy, mounts: extraMounts =
       realpathSync(execPath),
       JAIL_PATHS.node,
       '--ro-bind',
-      realpathSync(BOOT_FILES),
+      realpathSync(BOOT_FOLDER),
       JAIL_PATHS.boot,
     ],
-    ...procMounts(),
-    ...['--dev', '/dev', ...tmpfs(16, '/dev/shm'), '--remount-ro', '/dev'],
-    ...tmpfs(limits.diskMiB, '/tmp'),
-    ...tmpfs(limits.diskMiB, JAIL_PATHS.work),
-    ...tmpfs(8, '/run'),
+    ...procMountArguments(),
+    ...['--dev', '/dev', ...tmpfsArguments(16, '/dev/shm'), '--remount-ro', '/dev'],
+    ...tmpfsArguments(limits.diskMiB, '/tmp'),
+    ...tmpfsArguments(limits.diskMiB, JAIL_PATHS.work),
+    ...tmpfsArguments(8, '/run'),
     ...['--ro-bind-data', String(JAIL_FDS.job), JAIL_PATHS.job],
     ...(proxy === undefined ? [] : ['--ro-bind', proxy, JAIL_PATHS.proxy]),
     ...extraMounts,
@@ -171,7 +176,7 @@ export function nativeInvocation(
   return {
     command,
     args,
-    filter: seccompFilter({
+    filter: createSeccompFilter({
       architecture: process.arch as Architecture,
       mayStartProcesses,
       mayOpenSockets: true,

@@ -31,16 +31,16 @@ function environmentOf(
   values: StringMap,
 ): { readonly environment: StringMap } | { readonly refusal: string } {
   const environment: StringMap = {};
-  let bytes = 0;
+  let totalBytes = 0;
   for (const [name, json] of Object.entries(values)) {
     const text = toVariableText(json);
     const size = Buffer.byteLength(name) + Buffer.byteLength(text) + 2;
-    bytes += size;
+    totalBytes += size;
     if (text.includes('\0'))
       return {
         refusal: `The value ${name} contains a null character, which environment variables cannot hold.`,
       };
-    if (size > VARIABLE_BYTES || bytes > ENVIRONMENT_BYTES)
+    if (size > VARIABLE_BYTES || totalBytes > ENVIRONMENT_BYTES)
       return {
         refusal: `The value ${name} is too large for a script: a variable may have ${VARIABLE_BYTES} bytes, and all variables together ${ENVIRONMENT_BYTES}.`,
       };

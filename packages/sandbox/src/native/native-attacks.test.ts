@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { isRunning, setUpNativeImages } from '../../../../test/support/native-images.ts';
+import { isProcessRunning, setUpNativeImages } from '../../../../test/support/native-images.ts';
 
 const nativeSetup = await setUpNativeImages();
 const { python, run, runForValue, runForFailure } = nativeSetup;
@@ -74,7 +74,7 @@ describe.skipIf(python === undefined)('native code that attacks the host', OPTIO
     ],
     ['tunnels to the host itself', 'curl -sS -m 5 --fail -p http://127.0.0.1:PORT/'],
     ['tunnels to a private address', 'curl -sS -m 5 --fail -p http://10.0.0.1/'],
-  ])('fails if it %s', async (_what, code) => {
+  ])('fails if it %s', async (_description, code) => {
     const { code: errorCode } = await runForFailure({
       code: code.replace('PORT', String(port)).replace('OUTSIDE', file),
       limits: { wallMs: 30_000 },
@@ -94,7 +94,7 @@ describe.skipIf(python === undefined)('native code that attacks the host', OPTIO
       'tr "\\0" "\\n" < /proc/1/cmdline | grep -c hidden-value || true',
       0,
     ],
-  ])('%s', async (_what, code, expected) => {
+  ])('%s', async (_description, code, expected) => {
     process.env['HEDDLE_TEST_SECRET'] = SECRET;
     expect(
       await runForValue({ code: `echo "__HEDDLE_RESULT__=$(${code})"`, values: { v: '"hidden-value"' } }),
@@ -142,11 +142,11 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
       /TIMEOUT|USER_ERROR|OUT_OF_MEMORY/,
     ],
     ['endless output', 'yes', {}, 'BRIDGE_LIMIT'],
-  ])('is ended: %s', async (_what, code, limits, expected) => {
+  ])('is ended: %s', async (_description, code, limits, expected) => {
     const outcome = await run({ code, limits });
     expect(outcome).toMatchObject({ ok: false, error: { code: expect.stringMatching(expected) as string } });
     expect(outcome.stdout.length).toBeLessThan(300_000);
-    await vi.waitFor(() => expect(isRunning(SLEEP_SECONDS)).toBe(false), { timeout: 30_000 });
+    await vi.waitFor(() => expect(isProcessRunning(SLEEP_SECONDS)).toBe(false), { timeout: 30_000 });
   });
 
   it('ends with OUT_OF_MEMORY if it uses unlimited memory', async () => {
@@ -158,10 +158,10 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
   it('ends with all its processes when it is cancelled', async () => {
     const stopController = new AbortController();
     const outcome = run({ code: `sleep ${SLEEP_SECONDS}`, signal: stopController.signal });
-    await vi.waitFor(() => expect(isRunning(SLEEP_SECONDS)).toBe(true), { timeout: 30_000 });
+    await vi.waitFor(() => expect(isProcessRunning(SLEEP_SECONDS)).toBe(true), { timeout: 30_000 });
     stopController.abort();
     expect(await outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
-    await vi.waitFor(() => expect(isRunning(SLEEP_SECONDS)).toBe(false), { timeout: 30_000 });
+    await vi.waitFor(() => expect(isProcessRunning(SLEEP_SECONDS)).toBe(false), { timeout: 30_000 });
   });
 
   it('returns no result that is larger than allowed', async () => {

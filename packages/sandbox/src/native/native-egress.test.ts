@@ -33,7 +33,7 @@ describe.skipIf(python === undefined)('the network access of a native image', OP
     ['requests', 'curl -sS -m 20 --fail http://127.0.0.1:PORT/a?b=1', 'got GET /a?b=1'],
     ['requests with a body', 'curl -sS -m 20 --fail -d x=1 http://127.0.0.1:PORT/', 'got POST /'],
     ['tunnels', 'curl -sS -m 20 --fail -p http://127.0.0.1:PORT/t', 'got GET /t'],
-  ])('allows %s under the policy', async (_what, code, expected) => {
+  ])('allows %s under the policy', async (_description, code, expected) => {
     const script = `echo "__HEDDLE_RESULT__=$(${code.replace('PORT', String(port))})"`;
     expect(await runForValue({ code: script }, permissiveSandbox)).toBe(expected);
   });

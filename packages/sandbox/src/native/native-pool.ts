@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
-import { unreadablePart } from '../isolation/users.ts';
-import { startFailure, warnOperator } from '../start-failure.ts';
-import { failure } from '../outcome.ts';
+import { findUnreadablePath } from '../isolation/users.ts';
+import { toStartFailure, warnOperator } from '../start-failure.ts';
+import { createFailure } from '../outcome.ts';
 import type { Job } from '../pool/job.ts';
 import { Meter, type EndReason, type PoolMetrics } from '../pool/meter.ts';
 import { FairQueue } from '../pool/queue.ts';
@@ -10,9 +10,9 @@ import type { NativeHost } from './host.ts';
 import { toNativeJob } from './job.ts';
 import { JAIL_PATHS, jailEnvironment } from './layout.ts';
 import type { NativeLimits } from './limits.ts';
-import { TreeOutput } from './output.ts';
+import { ProcessTreeOutput } from './output.ts';
 import type { EgressProxy, ProxyOptions } from './proxy.ts';
-import { kernelCpuSeconds, runTree, type TreeEnd } from './tree.ts';
+import { kernelCpuSeconds, runProcessTree, type ProcessTreeEnd } from './process-tree.ts';
 
 export interface NativePoolOptions {
   readonly host: NativeHost;
@@ -32,14 +32,14 @@ const CHAR_BYTES = 4;
 
 /** Returns whether other users can read a path. Otherwise warns the operator, naming the folder that prevents it. */
 function checkReadable(path: string): boolean {
-  const folder = unreadablePart(realpathSync(path));
+  const folder = findUnreadablePath(realpathSync(path));
   if (folder !== undefined)
     warnOperator(`Sandbox users cannot access ${folder}, which contains the images: chmod o+x ${folder}.`);
   return folder === undefined;
 }
 
 /** Returns the reason why the processes of a job ended, for the metrics. */
-function reasonOf({ stopReason, exitCode }: TreeEnd): EndReason {
+function reasonOf({ stopReason, exitCode }: ProcessTreeEnd): EndReason {
   if (stopReason === 'cancelled') return 'cancelled';
   if (stopReason !== undefined) return 'limit';
   return exitCode === null ? 'died' : 'finished';
@@ -91,7 +91,7 @@ export class NativePool {
   /** Cancels a job, whether queued or running, and ends all its processes. */
   cancel(job: Job): void {
     this.#queue.remove(job);
-    job.end({ failure: failure('CANCELLED', 'The job was cancelled.') });
+    job.end({ failure: createFailure('CANCELLED', 'The job was cancelled.') });
     job.stopController.abort();
   }
 
@@ -105,7 +105,7 @@ export class NativePool {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const tenant of this.#queue.tenants())
-      for (const job of this.#queue.heads(tenant)) this.#failAll(job);
+      for (const job of this.#queue.heads(tenant)) this.#failQueuedJobs(job);
     for (const job of this.#runningJobs.keys()) {
       job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
       job.stopController.abort();
@@ -113,12 +113,12 @@ export class NativePool {
     await Promise.all(this.#runningJobs.values());
   }
 
-  /** Fails the queued jobs of a tenant with the pool key of `first`. */
-  #failAll(first: Job): void {
-    for (let job: Job | undefined = first; job !== undefined;) {
+  /** Fails the queued jobs of a tenant with the pool key of `firstJob`. */
+  #failQueuedJobs(firstJob: Job): void {
+    for (let job: Job | undefined = firstJob; job !== undefined;) {
       this.#queue.remove(job);
       job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
-      job = this.#queue.heads(first.tenant).find(({ poolKey }) => poolKey === first.poolKey);
+      job = this.#queue.heads(firstJob.tenant).find(({ poolKey }) => poolKey === firstJob.poolKey);
     }
   }
 
@@ -126,7 +126,7 @@ export class NativePool {
    * Returns the next job to start: tenants take turns. If the limit is reached, a tenant without a running job may
    * still start one, up to twice the limit, because scripts can take minutes and are never preempted.
    */
-  #next(): Job | undefined {
+  #nextJob(): Job | undefined {
     const { maxProcesses } = this.#options;
     const tenants = this.#queue.tenants();
     const runningJobs = [...this.#runningJobs.keys()];
@@ -138,26 +138,26 @@ export class NativePool {
   }
 
   #pump(): void {
-    for (let job = this.#next(); job !== undefined && !this.#isClosed; job = this.#next()) {
-      const next = job;
-      this.#queue.take(next);
-      this.#meter.recordQueueTime(next.queuedAtMs);
-      const completion = this.#run(next)
+    for (let job = this.#nextJob(); job !== undefined && !this.#isClosed; job = this.#nextJob()) {
+      const nextJob = job;
+      this.#queue.take(nextJob);
+      this.#meter.recordQueueTime(nextJob.queuedAtMs);
+      const completion = this.#run(nextJob)
         .catch((error: unknown) => {
-          this.#meter.recordEnd('failed');
-          next.end({ failure: startFailure(error, next.image) });
+          this.#meter.recordProcessEnd('failed');
+          nextJob.end({ failure: toStartFailure(error, nextJob.image) });
         })
         .finally(() => {
-          this.#runningJobs.delete(next);
+          this.#runningJobs.delete(nextJob);
           this.#pump();
         });
-      this.#runningJobs.set(next, completion);
+      this.#runningJobs.set(nextJob, completion);
     }
   }
 
-  #recordEnd(end: TreeEnd): void {
-    this.#meter.recordDone({ ...end, rssMiB: end.peakMemoryMiB });
-    this.#meter.recordEnd(this.#isClosed ? 'closed' : reasonOf(end));
+  #recordEnd(end: ProcessTreeEnd): void {
+    this.#meter.recordCompletedJob({ ...end, rssMiB: end.peakMemoryMiB });
+    this.#meter.recordProcessEnd(this.#isClosed ? 'closed' : reasonOf(end));
   }
 
   async #run(job: Job): Promise<void> {
@@ -178,9 +178,9 @@ export class NativePool {
       hostCalls === 0
         ? undefined
         : await openProxy({ ...egressOptionsOf(job), maxRequests: hostCalls, maxBytes: bridgeChars });
-    const output = new TreeOutput(job.limits, job.kind === 'shell');
+    const output = new ProcessTreeOutput(job.limits, job.kind === 'shell');
     try {
-      const end = await runTree(confinement, {
+      const end = await runProcessTree(confinement, {
         jail: {
           rootfs,
           execPath: host.execPath,

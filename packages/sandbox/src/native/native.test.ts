@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { isRunning, setUpNativeImages } from '../../../../test/support/native-images.ts';
+import { isProcessRunning, setUpNativeImages } from '../../../../test/support/native-images.ts';
 
 const nativeSetup = await setUpNativeImages();
 const { python, javascript, numpy, createNativeSandbox, run, runForValue, runForFailure } = nativeSetup;
@@ -16,7 +16,7 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
     ['text that is not JSON', 'echo __HEDDLE_RESULT__=two words', 'two words'],
     ['the last of several results', 'echo __HEDDLE_RESULT__=1; echo __HEDDLE_RESULT__=2', 2],
     ['null if there is no result', 'echo nothing', null],
-  ])('returns %s after the result prefix', async (_what, code, expected) => {
+  ])('returns %s after the result prefix', async (_description, code, expected) => {
     expect(await runForValue({ code })).toEqual(expected);
   });
 
@@ -64,7 +64,7 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
   it('leaves no processes behind', async () => {
     const seconds = String(600_000_000 + process.pid);
     expect(await runForValue({ code: `sleep ${seconds} & echo __HEDDLE_RESULT__=1` })).toBe(1);
-    await vi.waitFor(() => expect(isRunning(seconds)).toBe(false), { timeout: 30_000 });
+    await vi.waitFor(() => expect(isProcessRunning(seconds)).toBe(false), { timeout: 30_000 });
   });
 
   it('needs an image, its own or the default', async () => {
@@ -84,8 +84,8 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
   it('starts although another tenant uses all slots, because its own tenant runs none, and is measured', async () => {
     const sandbox = createNativeSandbox({ native: { maxProcesses: 1 } });
     const stopController = new AbortController();
-    const sleep = { code: 'sleep 300', tenant: 'a', signal: stopController.signal };
-    const sleepingJobs = [run(sleep, sandbox), run(sleep, sandbox)];
+    const sleepJob = { code: 'sleep 300', tenant: 'a', signal: stopController.signal };
+    const sleepingJobs = [run(sleepJob, sandbox), run(sleepJob, sandbox)];
     expect(
       await runForValue(
         { code: 'head -c 1000000 /dev/zero >/tmp/z; echo __HEDDLE_RESULT__=1', tenant: 'b' },
@@ -144,7 +144,7 @@ describe.skipIf(javascript === undefined)('JavaScript in a native image', OPTION
       'setTimeout(() => { throw new Error("late") }); await new Promise(() => {})',
       { message: 'late' },
     ],
-  ])('fails for %s as in the isolate', async (_what, code, expected) => {
+  ])('fails for %s as in the isolate', async (_description, code, expected) => {
     expect(await runForFailure(jobOf(code))).toMatchObject(expected);
   });
 });

@@ -21,10 +21,10 @@ class PartialLine {
     return this.#decoder.end();
   }
 
-  add(piece: string): void {
-    this.text += piece;
+  add(fragment: string): void {
+    this.text += fragment;
     if (this.start.length < RESULT_PREFIX.length)
-      this.start = (this.start + piece).slice(0, RESULT_PREFIX.length);
+      this.start = (this.start + fragment).slice(0, RESULT_PREFIX.length);
   }
 
   take(): string {
@@ -35,7 +35,7 @@ class PartialLine {
 }
 
 /** Collects the output of a process tree as lines. For a script, extracts the line with its result. */
-export class TreeOutput {
+export class ProcessTreeOutput {
   readonly #stdout: Stdout;
   readonly #resultPrefix: string | undefined;
   readonly #resultChars: number;
@@ -55,11 +55,11 @@ export class TreeOutput {
 
   add(data: Buffer, stream: 'stdout' | 'stderr'): void {
     const partialLine = this.#partialLines[stream];
-    const [first = '', ...pieces] = partialLine.decode(data).split('\n');
-    partialLine.add(first);
-    for (const piece of pieces) {
+    const [firstFragment = '', ...fragments] = partialLine.decode(data).split('\n');
+    partialLine.add(firstFragment);
+    for (const fragment of fragments) {
       this.#addLine(partialLine.take(), stream);
-      partialLine.add(piece);
+      partialLine.add(fragment);
     }
     if (partialLine.text.length > this.#maxChars(partialLine, stream))
       this.#addLine(partialLine.take(), stream);

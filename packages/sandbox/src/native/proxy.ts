@@ -68,7 +68,7 @@ export class EgressProxy {
     this.#byteQuota = { remainingBytes: options.maxBytes };
     this.#server = createServer((request, response) => void this.#respond(request, response));
     this.#server.maxConnections = MAX_SOCKETS;
-    this.#server.on('connection', (socket) => this.#track(socket));
+    this.#server.on('connection', (socket) => this.#trackSocket(socket));
     this.#server.on(
       'connect',
       (request: IncomingMessage, socket: Socket, head: Buffer) => void this.#tunnel(request, socket, head),
@@ -101,7 +101,7 @@ export class EgressProxy {
     await chmod(this.path, 0o666);
   }
 
-  #track(socket: Duplex): void {
+  #trackSocket(socket: Duplex): void {
     this.#sockets.add(socket);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#sockets.delete(socket));
@@ -134,7 +134,7 @@ export class EgressProxy {
     const refusal = this.#admit();
     if (refusal !== undefined) return refuse(refusal);
     try {
-      const body = await this.#bodyOf(request);
+      const body = await this.#readBody(request);
       if (body === undefined)
         return refuse({
           status: TOO_MANY_REQUESTS,
@@ -161,7 +161,7 @@ export class EgressProxy {
   }
 
   /** Reads the body of a request; undefined if it exceeds the quota. */
-  async #bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  async #readBody(request: IncomingMessage): Promise<Buffer | undefined> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) {
       this.#transferredBytes += chunk.length;
@@ -194,7 +194,7 @@ export class EgressProxy {
     try {
       const { url, addresses } = await unlessAborted(resolveTarget(`https://${request.url ?? ''}`), signal);
       const upstream = await dial(addresses, Number(url.port === '' ? 443 : url.port), signal);
-      this.#track(upstream);
+      this.#trackSocket(upstream);
       this.#countBytes(upstream);
       this.#countBytes(socket);
       socket.write('HTTP/1.1 200 Connected\r\n\r\n');

@@ -1,12 +1,12 @@
 import type { JobLimits } from '../limits.ts';
 import { warnOperator } from '../start-failure.ts';
-import { failure } from '../outcome.ts';
+import { createFailure } from '../outcome.ts';
 import type { RawOutcome, Job } from '../pool/job.ts';
 import type { EndCode, GuestError } from '../protocol.ts';
-import { exceededComplexityLimit } from '../json-complexity.ts';
+import { findExceededComplexityLimit } from '../json-complexity.ts';
 import type { NativeLimits } from './limits.ts';
-import type { TreeOutput } from './output.ts';
-import type { TreeEnd, TreeStopReason } from './tree.ts';
+import type { ProcessTreeOutput } from './output.ts';
+import type { ProcessTreeEnd, ProcessTreeStopReason } from './process-tree.ts';
 
 /** Exit codes of processes that a signal ended: SIGABRT, SIGXCPU. */
 const EXIT_SIGABRT = 134;
@@ -20,7 +20,7 @@ interface JobEnd {
   readonly text: string;
 }
 
-function stopEnd(reason: TreeStopReason, limits: JobLimits, memoryMiB = 0): JobEnd {
+function stopEnd(reason: ProcessTreeStopReason, limits: JobLimits, memoryMiB = 0): JobEnd {
   switch (reason) {
     case 'cpu':
       return { code: 'TIMEOUT_CPU', text: `The code used more than ${limits.cpuMs} ms of CPU time.` };
@@ -52,7 +52,7 @@ function errorEnd(name: string, message: string): JobEnd {
 }
 
 /** Returns the end of a job whose process exited without a result. */
-function exitEnd({ exitCode, stderr }: TreeEnd, limits: JobLimits, subject: string): JobEnd {
+function exitEnd({ exitCode, stderr }: ProcessTreeEnd, limits: JobLimits, subject: string): JobEnd {
   if (exitCode === EXIT_SIGXCPU) return stopEnd('cpu', limits);
   if (exitCode === EXIT_SIGABRT && /out of memory/i.test(stderr))
     return { code: 'OUT_OF_MEMORY', text: 'The code used up the memory of its process.' };
@@ -61,7 +61,7 @@ function exitEnd({ exitCode, stderr }: TreeEnd, limits: JobLimits, subject: stri
   return errorEnd('ExitError', `The ${subject} ended with exit code ${exitCode}${detail}`);
 }
 
-function scriptEnd(end: TreeEnd, output: TreeOutput, limits: JobLimits): JobEnd {
+function scriptEnd(end: ProcessTreeEnd, output: ProcessTreeOutput, limits: JobLimits): JobEnd {
   if (end.exitCode !== 0) return exitEnd(end, limits, 'script');
   if (output.isResultTooLarge) return stopEnd('result', limits);
   return { code: 'OK', text: output.result === undefined ? 'null' : asJson(output.result) };
@@ -70,7 +70,7 @@ function scriptEnd(end: TreeEnd, output: TreeOutput, limits: JobLimits): JobEnd 
 /** Returns the text itself if it is JSON, otherwise as a JSON string. */
 function asJson(text: string): string {
   // Too complex to parse; the reader of the result refuses it.
-  if (exceededComplexityLimit(text) !== undefined) return text;
+  if (findExceededComplexityLimit(text) !== undefined) return text;
   try {
     JSON.parse(text);
     return text;
@@ -79,7 +79,7 @@ function asJson(text: string): string {
   }
 }
 
-function programEnd(end: TreeEnd, limits: JobLimits): JobEnd | undefined {
+function programEnd(end: ProcessTreeEnd, limits: JobLimits): JobEnd | undefined {
   if (end.result === '') return exitEnd(end, limits, 'process of the code');
   const text = end.result.slice(1);
   // `E` is an error and `D` a result, as in messages of guests (child/bridge.ts).
@@ -92,8 +92,8 @@ function programEnd(end: TreeEnd, limits: JobLimits): JobEnd | undefined {
 /** Returns the outcome of a job from the end of its process tree, before the result is read and checked. */
 export function toRawOutcome(
   job: Job,
-  end: TreeEnd,
-  output: TreeOutput,
+  end: ProcessTreeEnd,
+  output: ProcessTreeOutput,
   nativeLimits: NativeLimits,
 ): RawOutcome {
   const { limits } = job;
@@ -102,7 +102,7 @@ export function toRawOutcome(
     // Only messages of our tools are logged on the host; output of the code belongs to the job.
     if (TOOL_MESSAGE.test(end.stderr))
       warnOperator(`A native process did not start: ${end.stderr.slice(0, 1_000)}`);
-    return { failure: failure('SANDBOX_CRASHED', 'The process of the code could not be started.') };
+    return { failure: createFailure('SANDBOX_CRASHED', 'The process of the code could not be started.') };
   }
   const jobEnd =
     end.stopReason !== undefined
@@ -111,7 +111,7 @@ export function toRawOutcome(
         ? scriptEnd(end, output, limits)
         : programEnd(end, limits);
   if (jobEnd === undefined)
-    return { failure: failure('SANDBOX_PROTOCOL', 'The process of the code sent a malformed result.') };
+    return { failure: createFailure('SANDBOX_PROTOCOL', 'The process of the code sent a malformed result.') };
   const { cpuMs, wallMs } = end;
   return {
     done: {

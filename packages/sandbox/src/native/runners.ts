@@ -26,13 +26,13 @@ export function createNativeRunners(
   egressOptionsOf: NativePoolOptions['egressOptionsOf'],
 ): NativeRunners {
   const { maxProcesses, image: _, ...nativeLimits } = options.native ?? {};
-  const resolved = resolveOptions(
+  const poolOptions = resolveOptions(
     { ...options, ...(maxProcesses !== undefined && { maxProcesses }) },
     { maxProcesses: 'native.maxProcesses' },
   );
-  const host = new NativeHost(options.isolation, resolved.execPath);
+  const host = new NativeHost(options.isolation, poolOptions.execPath);
   const pool = new NativePool({
-    ...resolved,
+    ...poolOptions,
     host,
     egressOptionsOf,
     limits: { ...NATIVE_LIMITS, ...nativeLimits },

@@ -41,18 +41,18 @@ export function chooseWorker(
   job: Job,
   rules: AssignmentRules,
 ): PoolWorker | undefined {
-  const key = rules.isolateKeyOf(job);
-  let best: PoolWorker | undefined;
+  const isolateKey = rules.isolateKeyOf(job);
+  let bestWorker: PoolWorker | undefined;
   let minLoad = Infinity;
   for (const worker of workers) {
     if (!canTake(worker, job, rules)) continue;
-    const hasIsolate = worker.isolateKeys.has(key);
+    const hasIsolate = worker.isolateKeys.has(isolateKey);
     const load = 2 * worker.runnableCount - (hasIsolate ? 1 : 0);
-    const isAsGood = load === minLoad && (hasIsolate || key === '');
-    const isIdleLonger = isAsGood && worker.idleSinceMs < (best?.idleSinceMs ?? 0);
-    if (load < minLoad || isIdleLonger) [best, minLoad] = [worker, load];
+    const isAsGood = load === minLoad && (hasIsolate || isolateKey === '');
+    const isIdleLonger = isAsGood && worker.idleSinceMs < (bestWorker?.idleSinceMs ?? 0);
+    if (load < minLoad || isIdleLonger) [bestWorker, minLoad] = [worker, load];
   }
-  return best;
+  return bestWorker;
 }
 
 /** A process gets a helper once the jobs that had to wait for their contexts outnumber its other jobs by this many. */
@@ -62,25 +62,31 @@ type Helper = Pick<PoolWorker, 'poolKey' | 'ready' | 'retiring' | 'isolateKeys'>
 
 /**
  * Adds a helper to a process if a run's jobs arrive faster than it creates contexts for them. The two then take turns:
- * while one runs a job, the other creates its next context. Jobs with an empty key go to all processes of the pool key
- * in turn. Returns whether a new process has to be started.
+ * while one runs a job, the other creates its next context. Jobs with an empty isolate key go to all processes of the
+ * pool key in turn. Returns whether a new process has to be started.
  */
 export function assignHelper(
   workers: Iterable<Helper>,
   worker: Helper & Pick<PoolWorker, 'coldStartBalance'>,
-  key: string,
+  isolateKey: string,
 ): boolean {
-  const servesKey = ({ isolateKeys }: Helper): boolean => key !== '' && isolateKeys.has(key);
+  const servesKey = ({ isolateKeys }: Helper): boolean => isolateKey !== '' && isolateKeys.has(isolateKey);
   if (
     worker.retiring ||
     worker.coldStartBalance < MAX_COLD_START_BALANCE ||
-    (key !== '' && !servesKey(worker))
+    (isolateKey !== '' && !servesKey(worker))
   )
     return false;
   worker.coldStartBalance = 0;
-  for (const other of workers) {
-    if (other === worker || other.poolKey !== worker.poolKey || other.retiring || servesKey(other)) continue;
-    if (other.ready && key !== '') other.isolateKeys.add(key);
+  for (const otherWorker of workers) {
+    if (
+      otherWorker === worker ||
+      otherWorker.poolKey !== worker.poolKey ||
+      otherWorker.retiring ||
+      servesKey(otherWorker)
+    )
+      continue;
+    if (otherWorker.ready && isolateKey !== '') otherWorker.isolateKeys.add(isolateKey);
     return false;
   }
   return true;
@@ -90,7 +96,7 @@ export function assignHelper(
 const MIN_SERVICE_MS = 1_000;
 
 /** A plan to start one more process for a pool key. */
-export interface Growth {
+export interface GrowthPlan {
   /** True to start a process now. */
   readonly mustStart: boolean;
   /** True if one is already starting. */
@@ -102,18 +108,18 @@ export interface Growth {
 }
 
 /**
- * Plans one more process for a pool key, with at most `max` processes. If all are in use, an idle process of another
- * key is stopped. If none is idle and this key has no process, a busy one is drained, preferably of the same tenant: a
- * tenant or image with a steady load must not keep every process.
+ * Plans one more process for a pool key, with at most `maxProcesses` processes. If all are in use, an idle process of
+ * another key is stopped. If none is idle and this key has no process, a busy one is drained, preferably of the same
+ * tenant: a tenant or image with a steady load must not keep every process.
  */
 export function planGrowth(
   workers: readonly PoolWorker[],
   { tenant, poolKey }: Pick<PoolWorker, 'tenant' | 'poolKey'>,
-  max: number,
-): Growth {
+  maxProcesses: number,
+): GrowthPlan {
   const servingWorkers = workers.filter((worker) => !worker.retiring);
   const isStarting = servingWorkers.some((worker) => worker.poolKey === poolKey && !worker.ready);
-  if (isStarting || servingWorkers.length < max) return { mustStart: !isStarting, isStarting };
+  if (isStarting || servingWorkers.length < maxProcesses) return { mustStart: !isStarting, isStarting };
   const otherWorkers = servingWorkers.filter((worker) => worker.poolKey !== poolKey);
   const workerToStop = longestIdleWorker(otherWorkers);
   if (workerToStop !== undefined) return { mustStart: true, isStarting, workerToStop };
@@ -121,8 +127,8 @@ export function planGrowth(
   const drainingCount = workers.length - servingWorkers.length;
   const ownWorkers = otherWorkers.filter((worker) => worker.tenant === tenant);
   const workerToDrain =
-    hasNoProcess && drainingCount < max
-      ? workerToDrainOf(ownWorkers.length > 0 ? ownWorkers : otherWorkers)
+    hasNoProcess && drainingCount < maxProcesses
+      ? findWorkerToDrain(ownWorkers.length > 0 ? ownWorkers : otherWorkers)
       : undefined;
   return workerToDrain === undefined
     ? { mustStart: false, isStarting }
@@ -137,7 +143,7 @@ function longestIdleWorker(workers: readonly PoolWorker[]): PoolWorker | undefin
 }
 
 /** Returns the busy process to drain: from the tenant with the most processes, the oldest one. */
-function workerToDrainOf(workers: readonly PoolWorker[]): PoolWorker | undefined {
+function findWorkerToDrain(workers: readonly PoolWorker[]): PoolWorker | undefined {
   const now = performance.now();
   const processCountOf = (worker: PoolWorker): number =>
     workers.filter((other) => other.tenant === worker.tenant).length;

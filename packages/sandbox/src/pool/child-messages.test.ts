@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readChildMessage } from './child-messages.ts';
 
-const done = {
+const doneMessage = {
   t: 'done',
   id: 1,
   code: 'OK',
@@ -16,7 +16,7 @@ const done = {
 
 describe('messages of a sandbox process', () => {
   it('are accepted if they are well-formed', () => {
-    expect(readChildMessage(done)).toEqual(done);
+    expect(readChildMessage(doneMessage)).toEqual(doneMessage);
     expect(readChildMessage({ t: 'ready', snapshot: null })).toEqual({ t: 'ready', snapshot: null });
   });
 
@@ -24,15 +24,15 @@ describe('messages of a sandbox process', () => {
     ['a string instead of an object', 'done'],
     ['null', null],
     ['an unknown kind', { t: '__proto__' }],
-    ['an unknown code', { ...done, code: 'FINE' }],
-    ['an object instead of a string', { ...done, text: { toString: 1 } }],
-    ['NaN as a number', { ...done, cpuMs: Number.NaN }],
+    ['an unknown code', { ...doneMessage, code: 'FINE' }],
+    ['an object instead of a string', { ...doneMessage, text: { toString: 1 } }],
+    ['NaN as a number', { ...doneMessage, cpuMs: Number.NaN }],
     [
       'an inherited field',
-      Object.assign(Object.create({ text: '1' }) as object, { ...done, text: undefined }),
+      Object.assign(Object.create({ text: '1' }) as object, { ...doneMessage, text: undefined }),
     ],
     ['an array instead of bytes', { t: 'call', id: 1, call: 1, op: 'fetch', head: '{}', body: [1] }],
-  ])('are refused with %s', (_what, message) => {
+  ])('are refused with %s', (_description, message) => {
     expect(readChildMessage(message)).toBeUndefined();
   });
 });

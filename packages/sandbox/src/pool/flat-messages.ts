@@ -1,24 +1,24 @@
 const HEADER_BYTES = 4;
 /** Start of a value in V8's serialization format: a tag, then the version. */
 const VERSION_TAG = 0xff;
-const OBJECT = 0x6f;
-const END_OF_OBJECT = 0x7b;
-const PADDING = 0x00;
+const OBJECT_TAG = 0x6f;
+const END_OF_OBJECT_TAG = 0x7b;
+const PADDING_TAG = 0x00;
 const MAX_PROPERTIES = 16;
 /** Kind of host object for views of bytes. */
 const VIEW_KIND = 0;
 
 const charCodesOf = (tags: string): ReadonlySet<number> => new Set(Buffer.from(tags, 'latin1'));
 /** Tags of strings: length, then that many bytes. */
-const STRINGS = charCodesOf('"c');
+const STRING_TAGS = charCodesOf('"c');
 /** Tags of null, undefined, true and false. */
-const CONSTANTS = charCodesOf('0_TF');
+const CONSTANT_TAGS = charCodesOf('0_TF');
 /** Tags of integers of variable length. */
-const INTEGERS = charCodesOf('IU');
-const DOUBLE = 0x4e;
+const INTEGER_TAGS = charCodesOf('IU');
+const DOUBLE_TAG = 0x4e;
 const DOUBLE_BYTES = 8;
 /** Tag of views of bytes: kind, type, length, then that many bytes. */
-const BYTES = 0x5c;
+const BYTES_TAG = 0x5c;
 
 /** Handles the next byte. Returns whether it is valid. */
 type Step = (byte: number) => boolean;
@@ -71,24 +71,24 @@ export class FlatMessageValidator {
 
   readonly #version: Step = (byte) => byte < 128 && this.#consume(this.#object);
 
-  readonly #object: Step = (byte) => byte === OBJECT && this.#consume(this.#key);
+  readonly #object: Step = (byte) => byte === OBJECT_TAG && this.#consume(this.#key);
 
   readonly #key: Step = (byte) => {
-    if (byte === PADDING) return this.#consume(this.#key);
-    if (byte === END_OF_OBJECT) return this.#consume(this.#count);
-    return STRINGS.has(byte) && ++this.#propertyCount <= MAX_PROPERTIES && this.#consume(this.#keyLength);
+    if (byte === PADDING_TAG) return this.#consume(this.#key);
+    if (byte === END_OF_OBJECT_TAG) return this.#consume(this.#count);
+    return STRING_TAGS.has(byte) && ++this.#propertyCount <= MAX_PROPERTIES && this.#consume(this.#keyLength);
   };
 
   readonly #keyLength: Step = (byte) => this.#varint(byte, () => this.#skipTo(this.#value));
 
   readonly #value: Step = (byte) => {
-    if (byte === PADDING) return this.#consume(this.#value);
-    if (CONSTANTS.has(byte)) return this.#consume(this.#key);
-    if (STRINGS.has(byte)) return this.#consume(this.#valueLength);
-    if (INTEGERS.has(byte)) return this.#consume(this.#integer);
-    if (byte === BYTES) return this.#consume(this.#hostObjectKind);
+    if (byte === PADDING_TAG) return this.#consume(this.#value);
+    if (CONSTANT_TAGS.has(byte)) return this.#consume(this.#key);
+    if (STRING_TAGS.has(byte)) return this.#consume(this.#valueLength);
+    if (INTEGER_TAGS.has(byte)) return this.#consume(this.#integer);
+    if (byte === BYTES_TAG) return this.#consume(this.#hostObjectKind);
     this.#number = DOUBLE_BYTES;
-    return byte === DOUBLE && this.#consume() && this.#skipTo(this.#key);
+    return byte === DOUBLE_TAG && this.#consume() && this.#skipTo(this.#key);
   };
 
   readonly #valueLength: Step = (byte) => this.#varint(byte, () => this.#skipTo(this.#key));

@@ -1,5 +1,5 @@
 import type { JobErrorCode, SandboxFailure } from '../outcome.ts';
-import { failure } from '../outcome.ts';
+import { createFailure } from '../outcome.ts';
 import type { ByteQuota } from '../egress/types.ts';
 import type { LoadedImage } from '../image.ts';
 import type { JobLimits } from '../limits.ts';
@@ -81,6 +81,6 @@ export class Job {
   }
 
   fail(code: JobErrorCode, message: string): void {
-    this.end({ failure: failure(code, message) });
+    this.end({ failure: createFailure(code, message) });
   }
 }

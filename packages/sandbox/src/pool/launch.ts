@@ -42,13 +42,13 @@ export function launch(options: LaunchOptions, program: Program): ChildProcess {
 const MAX_BYTES = 2 ** 28;
 
 /** Node.js's end of the channel: `onread` gets the bytes that were read, and no argument at the end. */
-interface Handle {
+interface ChannelHandle {
   onread: (this: unknown, bytes?: ArrayBuffer) => void;
 }
 
-function handleOf(child: ChildProcess): Handle {
+function handleOf(child: ChildProcess): ChannelHandle {
   const key = Object.getOwnPropertySymbols(child).find(({ description }) => description === 'kChannelHandle');
-  const handle = key === undefined ? undefined : (child as unknown as Record<symbol, Handle>)[key];
+  const handle = key === undefined ? undefined : (child as unknown as Record<symbol, ChannelHandle>)[key];
   if (typeof handle?.onread !== 'function')
     throw new Error('This version of Node.js does not expose process channels; use Node.js 24.');
   return handle;
@@ -63,15 +63,16 @@ function guardChannel(child: ChildProcess): void {
   child.removeAllListeners('internalMessage');
   const handle = handleOf(child);
   const validator = new FlatMessageValidator(MAX_BYTES);
-  const read = handle.onread;
+  const originalOnRead = handle.onread;
   handle.onread = function (bytes) {
     try {
-      if (bytes === undefined || validator.accepts(new Uint8Array(bytes))) return read.call(this, bytes);
+      if (bytes === undefined || validator.accepts(new Uint8Array(bytes)))
+        return originalOnRead.call(this, bytes);
     } catch {
       // Errors here mean that the bytes cannot be decoded; listeners run later.
     }
     handle.onread = function (laterBytes) {
-      if (laterBytes === undefined) read.call(this);
+      if (laterBytes === undefined) originalOnRead.call(this);
     };
     child.emit('message', undefined);
   };

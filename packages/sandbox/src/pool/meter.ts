@@ -79,13 +79,13 @@ export class Meter {
     this.#start.add(performance.now() - startedAtMs);
   }
 
-  recordDone({ cpuMs, wallMs, rssMiB }: { cpuMs: number; wallMs: number; rssMiB: number }): void {
+  recordCompletedJob({ cpuMs, wallMs, rssMiB }: { cpuMs: number; wallMs: number; rssMiB: number }): void {
     this.#cpu.add(cpuMs);
     this.#wall.add(wallMs);
     this.#peakRssMiB = Math.max(this.#peakRssMiB, rssMiB);
   }
 
-  recordEnd(reason: EndReason): void {
+  recordProcessEnd(reason: EndReason): void {
     this.#ended[reason] = (this.#ended[reason] ?? 0) + 1;
   }
 

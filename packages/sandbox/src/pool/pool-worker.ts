@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { endProcess } from '../end-process.ts';
+import { killProcess } from '../kill-process.ts';
 import type { LoadedImage } from '../image.ts';
 import { warnOperator } from '../start-failure.ts';
 import type { HostResponse, HostCall, ChildRequest, ChildMessage } from '../protocol.ts';
@@ -29,7 +29,7 @@ export interface PoolWorkerEvents {
   /** The process did not respond by a job's deadline. */
   onUnresponsive(worker: PoolWorker, assignment: Assignment): void;
   /** The process sent a message that our processes never send. */
-  onMalformed(worker: PoolWorker): void;
+  onMalformedMessage(worker: PoolWorker): void;
   onExit(worker: PoolWorker, reason: string): void;
 }
 
@@ -83,7 +83,7 @@ export class PoolWorker {
     child.on('message', (message: unknown) => this.#receive(message));
     this.#syncCallPipe = openSyncCallPipe(child, {
       onCall: (call) => this.#onSyncCall(call),
-      onMalformed: () => this.#events.onMalformed(this),
+      onMalformedCall: () => this.#events.onMalformedMessage(this),
     });
     child.stderr?.on('data', (data: Buffer) => {
       if (this.#stderr.length < 4_000) this.#stderr += data.toString('latin1');
@@ -102,7 +102,7 @@ export class PoolWorker {
   limitStartTime(ms: number): void {
     this.#startTimer = setTimeout(() => {
       this.#startError = `not ready within ${ms} ms`;
-      endProcess(this.#child);
+      killProcess(this.#child);
     }, ms);
   }
 
@@ -214,7 +214,7 @@ export class PoolWorker {
     this.#child.ref();
     this.#keepHostAlive(true);
     (this.#child.stderr as { ref?: () => void } | null)?.ref?.();
-    endProcess(this.#child);
+    killProcess(this.#child);
   }
 
   #send(request: ChildRequest): void {
@@ -231,10 +231,10 @@ export class PoolWorker {
 
   #receive(message: unknown): void {
     const report = readChildMessage(message);
-    if (report === undefined) return this.#events.onMalformed(this);
+    if (report === undefined) return this.#events.onMalformedMessage(this);
     this.lastActivityMs = performance.now();
     if (report.t === 'ready') {
-      if (this.ready) return this.#events.onMalformed(this);
+      if (this.ready) return this.#events.onMalformedMessage(this);
       this.ready = true;
       clearTimeout(this.#startTimer);
       this.snapshot = report.snapshot ?? undefined;

@@ -13,7 +13,7 @@ afterEach(async () => {
   sandboxes = [];
 });
 
-function sandboxOf(options: SandboxOptions = {}): Sandbox {
+function createTestSandbox(options: SandboxOptions = {}): Sandbox {
   const sandbox = createSandbox({ maxProcesses: 1, limits: { cpuMs: 25_000, wallMs: 25_000 }, ...options });
   sandboxes.push(sandbox);
   return sandbox;
@@ -40,7 +40,7 @@ async function waitUntil(condition: () => boolean): Promise<void> {
 describe('the pool', () => {
   it('starts no process before the first job', async () => {
     const zeroCounts = { processes: 0, queued: 0, running: 0 };
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     expect(sandbox.stats()).toEqual({
       processes: 0,
       queued: 0,
@@ -58,7 +58,7 @@ describe('the pool', () => {
   });
 
   it('interleaves waiting jobs in one process', async () => {
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     const stopController = new AbortController();
     const jobs = Array.from({ length: 20 }, (_, i) =>
       run(sandbox, WAIT, { runId: `r${i % 3}`, signal: stopController.signal }),
@@ -71,7 +71,7 @@ describe('the pool', () => {
   });
 
   it('never fires a timer past the time limit of its job early, while another job extends the limit by holding the thread', async () => {
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     const waitingJob = sandbox.run({
       runId: 'r',
       code: 'await new Promise((resolve) => setTimeout(resolve, 60_000))',
@@ -83,7 +83,7 @@ describe('the pool', () => {
   });
 
   it('uses a second process when jobs wait behind a long one', async () => {
-    const sandbox = sandboxOf({ maxProcesses: 2 });
+    const sandbox = createTestSandbox({ maxProcesses: 2 });
     await run(sandbox, 'return 0');
     const stopController = new AbortController();
     const longJob = run(sandbox, LOOP, { signal: stopController.signal });
@@ -93,24 +93,24 @@ describe('the pool', () => {
   });
 
   it('gives tenants their own processes and replaces idle ones of others', async () => {
-    const sandbox = sandboxOf({ maxProcesses: 1 });
+    const sandbox = createTestSandbox({ maxProcesses: 1 });
     expect(await run(sandbox, 'return 1', { tenant: 'a' })).toBe('1');
     expect(await run(sandbox, 'return 2', { tenant: 'b' })).toBe('2');
     expect(await run(sandbox, 'return 3', { tenant: 'a' })).toBe('3');
   });
 
   it('serves a tenant while another one has endless work', async () => {
-    const sandbox = sandboxOf({ maxProcesses: 1 });
+    const sandbox = createTestSandbox({ maxProcesses: 1 });
     const busyCode = 'const end = Date.now() + 20; while (Date.now() < end);';
     let isServed = false;
-    const flood = async (): Promise<void> => {
+    const runJobsUntilServed = async (): Promise<void> => {
       while (!isServed) expect(await run(sandbox, busyCode, { tenant: 'a' })).toBe('null');
     };
-    // More than a process gets in advance, so it is never idle.
-    const floods = Array.from({ length: 8 }, flood);
+    // More jobs than a process gets in advance, so the process is never idle.
+    const jobLoops = Array.from({ length: 8 }, runJobsUntilServed);
     await waitUntil(() => sandbox.stats().running > 0);
     const otherJob = run(sandbox, 'return 1', { tenant: 'b' }).then((result) => ((isServed = true), result));
-    await Promise.all(floods);
+    await Promise.all(jobLoops);
     expect(await otherJob).toBe('1');
     // On a busy machine, the first tenant also gets its process back before the other job has ended.
     const { drained } = sandbox.stats().metrics.javascript.ended;
@@ -118,14 +118,14 @@ describe('the pool', () => {
   });
 
   it('refuses jobs beyond its queue limit with SANDBOX_BUSY', async () => {
-    const sandbox = sandboxOf({ maxQueued: 3 });
+    const sandbox = createTestSandbox({ maxQueued: 3 });
     const outcomes = await Promise.all(Array.from({ length: 6 }, () => run(sandbox, 'return 1')));
     expect(outcomes.filter((code) => code === 'SANDBOX_BUSY').length).toBe(3);
     expect(outcomes.filter((code) => code === '1').length).toBe(3);
   });
 
   it('refuses jobs that wait too long with SANDBOX_BUSY', async () => {
-    const sandbox = sandboxOf({ queueTimeoutMs: 1_500 });
+    const sandbox = createTestSandbox({ queueTimeoutMs: 1_500 });
     await run(sandbox, 'return 0');
     const stopController = new AbortController();
     const blockingJob = run(sandbox, LOOP, { signal: stopController.signal });
@@ -137,7 +137,7 @@ describe('the pool', () => {
   });
 
   it('drains a busy process for a tenant that has none', async () => {
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     await run(sandbox, 'return 0', { tenant: 'a' });
     const stopController = new AbortController();
     const blockingJob = run(sandbox, WAIT, { tenant: 'a', signal: stopController.signal });
@@ -148,20 +148,20 @@ describe('the pool', () => {
   });
 
   it('replaces a process after its maximum number of jobs', async () => {
-    const sandbox = sandboxOf({ recycle: { jobs: 3 } });
+    const sandbox = createTestSandbox({ recycle: { jobs: 3 } });
     for (let i = 0; i < 8; i++) expect(await run(sandbox, `return ${i}`)).toBe(String(i));
     expect(sandbox.stats().totals).toEqual({ OK: 8 });
   });
 
   it('stops idle processes', async () => {
-    const sandbox = sandboxOf({ idleMs: 20 });
+    const sandbox = createTestSandbox({ idleMs: 20 });
     await run(sandbox, 'return 1');
     await waitUntil(() => sandbox.stats().processes === 0);
     expect(await run(sandbox, 'return 2')).toBe('2');
   });
 
   it('keeps working after a run was released', async () => {
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     await run(sandbox, 'return 1');
     sandbox.release('r');
     sandbox.release('unknown');
@@ -169,7 +169,7 @@ describe('the pool', () => {
   });
 
   it('reports SANDBOX_UNAVAILABLE if processes do not start', async () => {
-    const sandbox = sandboxOf({ execPath: '/nonexistent/node', isolation: { level: 'basic' } });
+    const sandbox = createTestSandbox({ execPath: '/nonexistent/node', isolation: { level: 'basic' } });
     expect(await sandbox.run({ runId: 'r', code: 'return 1' })).toMatchObject({
       ok: false,
       error: { message: 'Sandbox processes do not start (ENOENT).', retryable: true },
@@ -180,7 +180,7 @@ describe('the pool', () => {
     const folder = mkdtempSync(join(tmpdir(), 'heddle-hang-'));
     const execPath = join(folder, 'node');
     writeFileSync(execPath, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
-    const sandbox = sandboxOf({ execPath, startTimeoutMs: 50, isolation: { level: 'basic' } });
+    const sandbox = createTestSandbox({ execPath, startTimeoutMs: 50, isolation: { level: 'basic' } });
     expect(await sandbox.run({ runId: 'r', code: 'return 1' })).toMatchObject({
       ok: false,
       error: {
@@ -192,7 +192,7 @@ describe('the pool', () => {
   });
 
   it('fails its jobs when it is closed, and refuses later ones', async () => {
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     const job = run(sandbox, WAIT);
     await waitUntil(() => sandbox.stats().running === 1);
     await sandbox.close();
@@ -201,7 +201,7 @@ describe('the pool', () => {
   });
 
   it('starts no process for waiting jobs after it is closed', async () => {
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     await run(sandbox, 'return 1');
     const jobs = [run(sandbox, LOOP), run(sandbox, 'return 1'), run(sandbox, 'return 1')];
     await waitUntil(() => sandbox.stats().running === 3);
@@ -216,11 +216,11 @@ describe('the pool', () => {
 
 describe('cancelling', () => {
   it('before the start ends a job with CANCELLED', async () => {
-    expect(await run(sandboxOf(), 'return 1', { signal: AbortSignal.abort() })).toBe('CANCELLED');
+    expect(await run(createTestSandbox(), 'return 1', { signal: AbortSignal.abort() })).toBe('CANCELLED');
   });
 
   it('ends a queued job', async () => {
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     const stopController = new AbortController();
     const job = run(sandbox, 'return 1', { signal: stopController.signal });
     stopController.abort();
@@ -229,7 +229,7 @@ describe('cancelling', () => {
   });
 
   it('ends a job in a loop by killing its process', async () => {
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     await run(sandbox, 'return 0');
     const stopController = new AbortController();
     const job = run(sandbox, LOOP, { signal: stopController.signal });
@@ -245,7 +245,7 @@ describe('cancelling', () => {
       const [url, body] = ['http://a.test/', Buffer.from('"heard"')];
       respond = () => resolve({ status: 200, statusText: '', url, redirected: false, headers: [], body });
     });
-    const sandbox = sandboxOf({ fetch: () => response });
+    const sandbox = createTestSandbox({ fetch: () => response });
     const stopController = new AbortController();
     const otherJob = run(sandbox, 'return (await fetch("http://a.test/")).json()');
     const job = run(sandbox, WAIT, { signal: stopController.signal });
@@ -259,7 +259,7 @@ describe('cancelling', () => {
   });
 
   it('retries other jobs of a killed process if they had no visible effects', async () => {
-    const sandbox = sandboxOf();
+    const sandbox = createTestSandbox();
     const stopController = new AbortController();
     // Both attempts end at the same time.
     const end = Date.now() + 2_000;
@@ -276,7 +276,7 @@ describe('cancelling', () => {
 
   it('fails other jobs of a killed process with SANDBOX_CRASHED if they have called the host', async () => {
     const calls: string[] = [];
-    const sandbox = sandboxOf({
+    const sandbox = createTestSandbox({
       fetch: ({ url }) => {
         calls.push(url);
         return new Promise(() => {});
@@ -296,7 +296,7 @@ describe('cancelling', () => {
 
   it('aborts the requests of the job', async () => {
     let signal: AbortSignal | undefined;
-    const sandbox = sandboxOf({
+    const sandbox = createTestSandbox({
       fetch: (_request, context) => {
         signal = context.signal;
         return new Promise(() => {});

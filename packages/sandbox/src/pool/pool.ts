@@ -1,6 +1,6 @@
-import { startFailure } from '../start-failure.ts';
+import { toStartFailure } from '../start-failure.ts';
 import type { LoadedImage } from '../image.ts';
-import { failure, type SandboxFailure } from '../outcome.ts';
+import { createFailure, type SandboxFailure } from '../outcome.ts';
 import type { HostCall, ChildMessage } from '../protocol.ts';
 import type { RawOutcome, Job } from './job.ts';
 import { type EndReason, Meter, type PoolMetrics } from './meter.ts';
@@ -17,8 +17,8 @@ function unresponsiveFailure({ job, isCpuOnly }: { job: Job; isCpuOnly: boolean 
   const { cpuMs, wallMs } = job.limits;
   const suffix = 'and could not be interrupted; its process was killed.';
   return isCpuOnly
-    ? failure('TIMEOUT_CPU', `The code ran for more than its ${cpuMs} ms of CPU time ${suffix}`)
-    : failure('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms ${suffix}`);
+    ? createFailure('TIMEOUT_CPU', `The code ran for more than its ${cpuMs} ms of CPU time ${suffix}`)
+    : createFailure('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms ${suffix}`);
 }
 
 /** Returns the additional memory of a process with an image, in MiB: files are in memory twice, raw and loaded. */
@@ -83,7 +83,7 @@ export class Pool implements PoolWorkerEvents {
   /** Cancels a job, whether queued or running. Kills the process if the job's code holds its thread. */
   cancel(job: Job): void {
     const wasQueued = this.#queue.remove(job);
-    job.end({ failure: failure('CANCELLED', 'The job was cancelled.') });
+    job.end({ failure: createFailure('CANCELLED', 'The job was cancelled.') });
     const workerAssignment = wasQueued ? undefined : this.#findAssignment(job);
     if (workerAssignment === undefined) return;
     const { worker, assignment } = workerAssignment;
@@ -113,7 +113,10 @@ export class Pool implements PoolWorkerEvents {
     clearInterval(this.#idleTimer);
     // From here on, no process may be started for waiting jobs.
     clearTimeout(this.#stuckTimer);
-    this.#failQueuedJobs(this.#queue.allJobs(), failure('SANDBOX_UNAVAILABLE', 'The sandbox was closed.'));
+    this.#failQueuedJobs(
+      this.#queue.allJobs(),
+      createFailure('SANDBOX_UNAVAILABLE', 'The sandbox was closed.'),
+    );
     if (this.#workers.size === 0) return;
     const allExited = new Promise<void>((resolve) => (this.#onEmpty = resolve));
     for (const worker of this.#workers) {
@@ -132,7 +135,7 @@ export class Pool implements PoolWorkerEvents {
 
   onDone(worker: PoolWorker, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void {
     worker.remove(assignment);
-    this.#meter.recordDone(report);
+    this.#meter.recordCompletedJob(report);
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);
     else assignment.job.end({ done: report } satisfies RawOutcome);
     // The guest runtime never sends a malformed message, so user code has taken over its connection to the host.
@@ -148,7 +151,8 @@ export class Pool implements PoolWorkerEvents {
 
   onCall(worker: PoolWorker, assignment: Assignment, hostCall: HostCall): void {
     // The process enforces this limit too; one that does not is compromised.
-    if (++assignment.job.hostCallCount > assignment.job.limits.hostCalls) return this.onMalformed(worker);
+    if (++assignment.job.hostCallCount > assignment.job.limits.hostCalls)
+      return this.onMalformedMessage(worker);
     void this.#options
       .handleHostCall(assignment.job, hostCall)
       .then((response) => worker.answer(assignment, { call: hostCall.call, ...response }));
@@ -164,7 +168,7 @@ export class Pool implements PoolWorkerEvents {
     worker.kill('unresponsive');
   }
 
-  onMalformed(worker: PoolWorker): void {
+  onMalformedMessage(worker: PoolWorker): void {
     worker.currentAssignment?.job.fail(
       'SANDBOX_PROTOCOL',
       'The sandbox process sent a malformed message; it was killed.',
@@ -174,7 +178,7 @@ export class Pool implements PoolWorkerEvents {
 
   onExit(worker: PoolWorker, reason: string): void {
     this.#workers.delete(worker);
-    this.#meter.recordEnd(worker.killReason ?? (worker.ready ? 'died' : 'failed'));
+    this.#meter.recordProcessEnd(worker.killReason ?? (worker.ready ? 'died' : 'failed'));
     const crashedAssignment = worker.killReason === undefined ? worker.currentAssignment : undefined;
     for (const assignment of worker.assignments.values()) {
       if (assignment !== crashedAssignment)
@@ -189,7 +193,7 @@ export class Pool implements PoolWorkerEvents {
     if (!worker.ready && worker.killReason === undefined && this.#starter.recordFailedStart(worker))
       this.#failQueuedJobs(
         this.#queue.jobsOfKey(worker),
-        failure('SANDBOX_UNAVAILABLE', `Sandbox processes do not start (${reason}).`),
+        createFailure('SANDBOX_UNAVAILABLE', `Sandbox processes do not start (${reason}).`),
       );
     if (this.#workers.size === 0) {
       clearInterval(this.#idleTimer);
@@ -199,19 +203,19 @@ export class Pool implements PoolWorkerEvents {
     this.#pump();
   }
 
-  /** Assigns queued jobs to processes until no tenant has a job that can be placed. */
+  /** Assigns queued jobs to processes until no tenant has a job that can be assigned. */
   #pump(): void {
-    for (let hasPlaced = true; hasPlaced && !this.#isClosed;) {
-      hasPlaced = false;
+    for (let hasAssigned = true; hasAssigned && !this.#isClosed;) {
+      hasAssigned = false;
       for (const tenant of this.#queue.tenants()) {
         for (const job of this.#queue.heads(tenant)) {
-          const worker = this.#place(job);
+          const worker = this.#findWorker(job);
           if (worker === undefined) continue;
           this.#queue.take(job);
           this.#meter.recordQueueTime(job.queuedAtMs);
           if (worker.runnableCount > 0) this.#watchStuckJobs();
           worker.assign(job, this.#options.isolateKeyOf(job));
-          hasPlaced = true;
+          hasAssigned = true;
           break;
         }
       }
@@ -249,7 +253,7 @@ export class Pool implements PoolWorkerEvents {
   }
 
   /** Returns the process for a job. Without one, starts a process if possible and returns undefined. */
-  #place(job: Job): PoolWorker | undefined {
+  #findWorker(job: Job): PoolWorker | undefined {
     const worker = chooseWorker(this.#workers, job, this.#options);
     if (worker === undefined) this.#grow(job);
     return worker;
@@ -268,7 +272,7 @@ export class Pool implements PoolWorkerEvents {
     try {
       this.#workers.add(this.#starter.start(workerKey, this));
     } catch (error) {
-      this.#failQueuedJobs(this.#queue.jobsOfKey(workerKey), startFailure(error, workerKey.image));
+      this.#failQueuedJobs(this.#queue.jobsOfKey(workerKey), toStartFailure(error, workerKey.image));
       return false;
     }
     this.#idleTimer ??= setInterval(() => this.#stopIdleProcesses(), this.#options.idleMs / 2).unref();

@@ -51,7 +51,7 @@ describe('the fair queue', () => {
     expect(takenJobs).toEqual([first, second, third]);
   });
 
-  it('serves the images of a tenant in turn, and a tenant with many images not more often than others', () => {
+  it('serves the images of a tenant in turn, and a tenant with many images no more often than others', () => {
     const queue = new FairQueue();
     for (const image of ['1', '1', '2', '3']) queue.add(jobOf('a', image));
     for (const image of ['1', '1']) queue.add(jobOf('b', image));

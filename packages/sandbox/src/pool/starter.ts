@@ -35,13 +35,13 @@ export class Starter {
     const { memoryMiB, startTimeoutMs, programOf, startupPackagesOf } = this.#options;
     const packages = workerKey.image === undefined ? undefined : startupPackagesOf?.(workerKey.image);
     const child = launch(this.#options, programOf(workerKey.image));
-    const boot = {
+    const bootRequest = {
       t: 'boot',
       snapshot: this.#snapshot ?? null,
       memoryMiB,
       ...(packages && { image: packages }),
     } as const;
-    const worker = new PoolWorker(workerKey, child, boot, events);
+    const worker = new PoolWorker(workerKey, child, bootRequest, events);
     worker.limitStartTime(startTimeoutMs);
     return worker;
   }

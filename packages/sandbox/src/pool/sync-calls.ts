@@ -8,9 +8,9 @@ import type { HostResponse } from '../protocol.ts';
 /** Call number of synchronous calls: a process makes one at a time. */
 export const SYNC_CALL = -1;
 
-const LENGTH_BYTES = 4;
+const LENGTH_PREFIX_BYTES = 4;
 /** Maximum size of a call; the limits of a job allow less. */
-const MAX_BYTES = 2 ** 27;
+const MAX_CALL_BYTES = 2 ** 27;
 
 /** Maximum size of the fields as JSON, so that parsing them never blocks the host for long. */
 const MAX_FIELD_BYTES = 4 * MAX_HEAD_CHARS;
@@ -27,7 +27,7 @@ export interface SyncCall {
 interface SyncCallEvents {
   onCall(call: SyncCall): void;
   /** The process sent something that is not a call. */
-  onMalformed(): void;
+  onMalformedCall(): void;
 }
 
 /** Returns the call in a frame, or undefined if it is malformed. A compromised process may write anything. */
@@ -64,14 +64,14 @@ export class SyncCallPipe {
 
   #receive(data: Buffer): void {
     this.#receivedBytes.add(data);
-    if (this.#receivedBytes.length < LENGTH_BYTES) return;
+    if (this.#receivedBytes.length < LENGTH_PREFIX_BYTES) return;
     const length = this.#receivedBytes.view().readUInt32LE(0);
-    if (length > MAX_BYTES) return this.#refuse();
-    if (this.#receivedBytes.length < LENGTH_BYTES + length) return;
+    if (length > MAX_CALL_BYTES) return this.#refuse();
+    if (this.#receivedBytes.length < LENGTH_PREFIX_BYTES + length) return;
     const frame = this.#receivedBytes.take();
     // The process blocks, so nothing can follow its call.
-    const isOneCall = frame.length === LENGTH_BYTES + length;
-    const call = isOneCall ? readSyncCall(frame.subarray(LENGTH_BYTES)) : undefined;
+    const isOneCall = frame.length === LENGTH_PREFIX_BYTES + length;
+    const call = isOneCall ? readSyncCall(frame.subarray(LENGTH_PREFIX_BYTES)) : undefined;
     if (call === undefined) this.#refuse();
     else this.#events.onCall(call);
   }
@@ -79,7 +79,7 @@ export class SyncCallPipe {
   /** Stops reading: everything after an invalid call is ignored. */
   #refuse(): void {
     this.#pipe.pause();
-    this.#events.onMalformed();
+    this.#events.onMalformedCall();
   }
 }
 

@@ -4,9 +4,9 @@ import json
 
 import heddle_source
 
-_TEXT_CHARS = 8_000
-_NAME_CHARS = 100
-_FRAME_COUNT = 50
+_MAX_TEXT_CHARS = 8_000
+_MAX_NAME_CHARS = 100
+_MAX_FRAMES = 50
 _MEMORY_HINT = "the memory of the interpreter is used up"
 _UNREADABLE = "the error cannot be read"
 
@@ -35,13 +35,13 @@ def _frames(error):
             position = f"{heddle_source.FILE}:{trace.tb_lineno}:{(start or 0) + 1}"
             frames.append(f"    at {name} ({position})" if name else f"    at {position}")
         trace = trace.tb_next
-    return "\n".join(frames[::-1][:_FRAME_COUNT])
+    return "\n".join(frames[::-1][:_MAX_FRAMES])
 
 
 def _message(error):
     if isinstance(error, SystemExit):
-        return f"the code ended itself with the exit code {_text(lambda: error.code, _NAME_CHARS)}"
-    text = _text(lambda: error.msg if isinstance(error, SyntaxError) else error, _TEXT_CHARS)
+        return f"the code ended itself with the exit code {_text(lambda: error.code, _MAX_NAME_CHARS)}"
+    text = _text(lambda: error.msg if isinstance(error, SyntaxError) else error, _MAX_TEXT_CHARS)
     return text or (_MEMORY_HINT if isinstance(error, MemoryError) else "")
 
 
@@ -54,7 +54,7 @@ def _to_json(phase, error):
     fields = {
         "phase": _phase(phase, error),
         "index": 0,
-        "name": _text(lambda: type(error).__name__, _NAME_CHARS),
+        "name": _text(lambda: type(error).__name__, _MAX_NAME_CHARS),
         "message": _message(error),
         "stack": _frames(error),
     }

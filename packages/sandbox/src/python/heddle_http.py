@@ -8,7 +8,7 @@ import heddle_sync
 _DROPPED_HEADERS = {"content-encoding", "transfer-encoding", "content-length", "connection"}
 
 
-def _unchunk(body):
+def _decode_chunked(body):
     out = bytearray()
     stream = io.BytesIO(body)
     while size := int(stream.readline().split(b";")[0] or b"0", 16):
@@ -17,15 +17,15 @@ def _unchunk(body):
     return bytes(out)
 
 
-def _request(scheme, host, text):
-    """Converts a request written by http.client to the host's form."""
-    start, _, body = text.partition(b"\r\n\r\n")
-    first, *lines = start.decode("latin-1").split("\r\n")
-    method, target, _ = first.split(" ", 2)
+def _request(scheme, host, data):
+    """Converts a request written by http.client to the host's format."""
+    header_data, _, body = data.partition(b"\r\n\r\n")
+    request_line, *lines = header_data.decode("latin-1").split("\r\n")
+    method, target, _ = request_line.split(" ", 2)
     headers = [[name, value.strip()] for name, _, value in (line.partition(":") for line in lines)]
     values = {name.lower(): value for name, value in headers}
     if "chunked" in values.get("transfer-encoding", "").lower():
-        body = _unchunk(body)
+        body = _decode_chunked(body)
     headers = [pair for pair in headers if pair[0].lower() not in _DROPPED_HEADERS]
     url = target if "://" in target else f"{scheme}://{host}{target}"
     head = {"url": url, "method": method, "headers": headers, "redirect": "manual"}
@@ -33,7 +33,7 @@ def _request(scheme, host, text):
 
 
 def _response(method, fields, body):
-    """Converts the host's answer to the form that http.client reads."""
+    """Converts the host's answer to the format that http.client reads."""
     lines = [f"HTTP/1.1 {fields['status']} {fields['statusText']}".rstrip()]
     for name, value in fields["headers"]:
         if name.lower() not in _DROPPED_HEADERS or method == "HEAD" and name.lower() == "content-length":
@@ -43,11 +43,11 @@ def _response(method, fields, body):
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
 
 
-def _is_complete(text):
+def _is_complete(data):
     """Returns whether the request is completely written."""
-    start, end, body = text.partition(b"\r\n\r\n")
-    headers = start.lower()
-    if not end:
+    header_data, separator, body = data.partition(b"\r\n\r\n")
+    headers = header_data.lower()
+    if not separator:
         return False
     if b"\r\ntransfer-encoding: chunked" in headers:
         return body.endswith(b"0\r\n\r\n")

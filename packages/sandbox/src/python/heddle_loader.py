@@ -18,16 +18,16 @@ class SourceFinder:
     """Finds modules whose code is in memory, because a snapshot contains no files."""
 
     def __init__(self, sources):
-        self.codes = {name: compile(source, f"<{name}>", "exec") for name, source in sources.items()}
+        self.code_objects = {name: compile(source, f"<{name}>", "exec") for name, source in sources.items()}
 
     def find_spec(self, name, path=None, target=None):
-        return ModuleSpec(name, self) if name in self.codes else None
+        return ModuleSpec(name, self) if name in self.code_objects else None
 
     def create_module(self, spec):
         return None
 
     def exec_module(self, module):
-        exec(self.codes[module.__name__], module.__dict__)
+        exec(self.code_objects[module.__name__], module.__dict__)
 
 
 def install(sources):

@@ -56,7 +56,7 @@ exceptions = _types.SimpleNamespace(
     TooManyRedirects=TooManyRedirects,
 )
 ConnectTimeout = ReadTimeout = Timeout
-_ERRORS = {"EGRESS_TIMEOUT": Timeout}
+_EXCEPTIONS_BY_CODE = {"EGRESS_TIMEOUT": Timeout}
 
 
 class _Codes(dict):
@@ -67,9 +67,9 @@ codes = _Codes({status.name.lower(): status.value for status in _HTTPStatus})
 
 
 class CaseInsensitiveDict(_MutableMapping):
-    def __init__(self, data=None, **more):
+    def __init__(self, data=None, **kwargs):
         self._store = {}
-        self.update(data or {}, **more)
+        self.update(data or {}, **kwargs)
 
     def __setitem__(self, name, value):
         self._store[name.lower()] = (name, value)
@@ -108,12 +108,12 @@ class Response:
         self.encoding = self._charset()
 
     def _charset(self):
-        kind, *options = self.headers.get("content-type", "").split(";")
+        media_type, *options = self.headers.get("content-type", "").split(";")
         for option in options:
             name, _, value = option.strip().partition("=")
             if name.lower() == "charset":
                 return value.strip("\"' ")
-        return "ISO-8859-1" if kind.strip().startswith("text/") else None
+        return "ISO-8859-1" if media_type.strip().startswith("text/") else None
 
     @property
     def ok(self):
@@ -142,7 +142,7 @@ class Response:
 
     def iter_content(self, chunk_size=1, decode_unicode=False):
         data, size = (self.text if decode_unicode else self.content), chunk_size or max(1, len(self.content))
-        return (data[at : at + size] for at in range(0, len(data), size))
+        return (data[start : start + size] for start in range(0, len(data), size))
 
     def iter_lines(self, chunk_size=512, decode_unicode=False):
         return iter((self.text if decode_unicode else self.content).splitlines())
@@ -181,11 +181,11 @@ def _multipart(data, files):
     for name, file in files.items() if isinstance(files, dict) else files:
         file = file if isinstance(file, tuple) else (getattr(file, "name", name), file)
         parts.append((name, (file[0], file[1], file[2] if len(file) > 2 else "application/octet-stream")))
-    for name, (filename, content, kind) in parts:
+    for name, (filename, content, content_type) in parts:
         content = content.read() if hasattr(content, "read") else content
         out += f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"'.encode()
         if filename is not None:
-            out += f'; filename="{filename}"\r\nContent-Type: {kind}'.encode()
+            out += f'; filename="{filename}"\r\nContent-Type: {content_type}'.encode()
         out += b"\r\n\r\n" + _bytes(content) + b"\r\n"
     return bytes(out + f"--{boundary}--\r\n".encode()), f"multipart/form-data; boundary={boundary}"
 
@@ -207,8 +207,8 @@ def _with_params(url, params):
     if not params:
         return url
     query = params if isinstance(params, str) else _urlencode(_without_none(params), doseq=True)
-    bare, hash, fragment = url.partition("#")
-    return f"{bare}{'&' if '?' in bare else '?'}{query}{hash}{fragment}"
+    base, separator, fragment = url.partition("#")
+    return f"{base}{'&' if '?' in base else '?'}{query}{separator}{fragment}"
 
 
 def _without_none(params):
@@ -218,8 +218,8 @@ def _without_none(params):
 
 def _seconds(timeout):
     if isinstance(timeout, tuple):
-        parts = [part for part in timeout if part is not None]
-        return sum(parts) if len(parts) == len(timeout) else None
+        timeouts = [value for value in timeout if value is not None]
+        return sum(timeouts) if len(timeouts) == len(timeout) else None
     return timeout
 
 
@@ -234,10 +234,10 @@ class Session:
     def request(self, method, url, params=None, data=None, headers=None, cookies=None, files=None, auth=None,
                 timeout=None, allow_redirects=True, proxies=None, hooks=None, stream=None, verify=None, cert=None,
                 json=None):
-        body, kind = _body(data, json, files)
+        body, content_type = _body(data, json, files)
         sent_headers = CaseInsensitiveDict(self.headers)
-        if kind is not None:
-            sent_headers["Content-Type"] = kind
+        if content_type is not None:
+            sent_headers["Content-Type"] = content_type
         jar = {**self.cookies, **(cookies or {})}
         if jar:
             sent_headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in jar.items())
@@ -265,7 +265,7 @@ class Session:
         try:
             fields, content = _call("fetch", head, body)
         except _HostError as error:
-            raise _ERRORS.get(error.code, ConnectionError)(str(error), request=request) from None
+            raise _EXCEPTIONS_BY_CODE.get(error.code, ConnectionError)(str(error), request=request) from None
         return Response(fields, content, request)
 
     def get(self, url, **options):

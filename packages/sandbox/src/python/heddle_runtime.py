@@ -80,10 +80,10 @@ def start(*args):
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     namespace = vars(module)
-    values, index = _values(args, 0)
+    global_values, index = _values(args, 0)
     source = args[index + 1]
-    parameters, _ = _values(args, index + 2)
-    namespace.update(__builtins__=builtins, json=json, os=os, **values, **parameters)
+    unit_values, _ = _values(args, index + 2)
+    namespace.update(__builtins__=builtins, json=json, os=os, **global_values, **unit_values)
     try:
         code = heddle_source.compile_source(source)
     except BaseException as error:
@@ -106,10 +106,10 @@ def _run(code, namespace):
     main = namespace.pop(heddle_source.MAIN, None)
     if main is None:
         return None
-    returned = main()
-    if asyncio.iscoroutine(returned) and main.__code__.co_flags & 0x80:
-        return returned
-    namespace[_RESULT_NAME] = returned
+    result = main()
+    if asyncio.iscoroutine(result) and main.__code__.co_flags & 0x80:
+        return result
+    namespace[_RESULT_NAME] = result
     return None
 
 
@@ -154,7 +154,7 @@ def _close():
         _bridge.taint()
 
 
-def _free(error):
+def _free_memory(error):
     """Frees the block's objects, so that there is memory to report the error. Excludes the interpreter from later jobs."""
     _bridge.taint()
     traceback.clear_frames(error.__traceback__)
@@ -166,7 +166,7 @@ def _free(error):
 def _fail(phase, error):
     if phase != "compile" and issubclass(type(error), MemoryError):
         phase = "memory"
-        _free(error)
+        _free_memory(error)
     text = heddle_failure.describe(phase, error)
     _close()
     _bridge.fail(text)

@@ -6,32 +6,32 @@ import inspect
 
 FILE = "heddle-block.py"
 MAIN = "__heddle_main__"
-_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+_AWAIT_FLAG = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _BINDING_OPS = {"STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"}
 
 
 def _parse(source):
-    return compile(source, FILE, "exec", flags=_AWAIT | ast.PyCF_ONLY_AST, dont_inherit=True)
+    return compile(source, FILE, "exec", flags=_AWAIT_FLAG | ast.PyCF_ONLY_AST, dont_inherit=True)
 
 
 def _compile(tree):
-    return compile(tree, FILE, "exec", flags=_AWAIT, dont_inherit=True)
+    return compile(tree, FILE, "exec", flags=_AWAIT_FLAG, dont_inherit=True)
 
 
-class _TopLevel(ast.NodeVisitor):
+class _TopLevelVisitor(ast.NodeVisitor):
     """Finds `return`, `await` and `yield` in the module's own scope, outside functions and classes."""
 
     def __init__(self):
         self.returns = False
         self.awaits = False
-        self.yields = None
+        self.first_yield = None
 
     def visit_Return(self, node):
         self.returns = True
         self.generic_visit(node)
 
     def visit_Yield(self, node):
-        self.yields = self.yields or node
+        self.first_yield = self.first_yield or node
 
     visit_YieldFrom = visit_Yield
 
@@ -42,7 +42,7 @@ class _TopLevel(ast.NodeVisitor):
     visit_AsyncFor = visit_AsyncWith = visit_Await
 
     def visit_ListComp(self, node):
-        self.awaits = self.awaits or any(part.is_async for part in node.generators)
+        self.awaits = self.awaits or any(generator.is_async for generator in node.generators)
         self.generic_visit(node)
 
     visit_SetComp = visit_DictComp = visit_ListComp
@@ -51,29 +51,29 @@ class _TopLevel(ast.NodeVisitor):
         self.visit(node.generators[0].iter)
 
     def visit_FunctionDef(self, node):
-        for part in (*node.decorator_list, *node.args.defaults, *node.args.kw_defaults):
-            if part is not None:
-                self.visit(part)
+        for child in (*node.decorator_list, *node.args.defaults, *node.args.kw_defaults):
+            if child is not None:
+                self.visit(child)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node):
-        for part in (*node.args.defaults, *node.args.kw_defaults):
-            if part is not None:
-                self.visit(part)
+        for child in (*node.args.defaults, *node.args.kw_defaults):
+            if child is not None:
+                self.visit(child)
 
     def visit_ClassDef(self, node):
-        for part in (*node.decorator_list, *node.bases, *node.keywords):
-            self.visit(part)
+        for child in (*node.decorator_list, *node.bases, *node.keywords):
+            self.visit(child)
 
 
 class _TopLevelTransformer(ast.NodeTransformer):
     """Leaves nested scopes unchanged."""
 
-    def _leave(self, node):
+    def _keep(self, node):
         return node
 
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _leave
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _keep
 
 
 class _ReturnReplacer(_TopLevelTransformer):
@@ -94,10 +94,10 @@ class _AnnotationRemover(_TopLevelTransformer):
         return ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
 
 
-def _names(tree):
+def _bound_names(tree):
     """Returns the names that the module binds."""
     code = _compile(ast.fix_missing_locations(_ReturnReplacer().visit(tree)))
-    return sorted({step.argval for step in dis.get_instructions(code) if step.opname in _BINDING_OPS})
+    return sorted({instruction.argval for instruction in dis.get_instructions(code) if instruction.opname in _BINDING_OPS})
 
 
 def _is_future_import(node):
@@ -107,7 +107,7 @@ def _is_future_import(node):
 def _as_function(tree, source, awaits):
     """Wraps the module in a function that binds the module's names as globals, so that definitions see each other."""
     tree = _AnnotationRemover().visit(tree)
-    names = _names(_AnnotationRemover().visit(_parse(source)))
+    names = _bound_names(_AnnotationRemover().visit(_parse(source)))
     future_imports = [node for node in tree.body if _is_future_import(node)]
     body = [node for node in tree.body if not _is_future_import(node)]
     arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
@@ -127,13 +127,13 @@ def compile_source(source):
     # Python also ignores a byte order mark at the start of a file.
     source = source.removeprefix("\ufeff")
     tree = _parse(source)
-    top = _TopLevel()
-    top.visit(tree)
-    if top.returns:
-        if top.yields is not None:
-            position = (FILE, top.yields.lineno, top.yields.col_offset + 1, None)
+    visitor = _TopLevelVisitor()
+    visitor.visit(tree)
+    if visitor.returns:
+        if visitor.first_yield is not None:
+            position = (FILE, visitor.first_yield.lineno, visitor.first_yield.col_offset + 1, None)
             raise SyntaxError("'yield' outside function", position)
-        tree = _as_function(tree, source, top.awaits)
+        tree = _as_function(tree, source, visitor.awaits)
     return _compile(tree)
 
 

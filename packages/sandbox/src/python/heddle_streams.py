@@ -2,7 +2,7 @@
 
 import io
 
-MAX_LINE = 65_536
+MAX_LINE_CHARS = 65_536
 
 
 class _LineSplitter:
@@ -23,9 +23,9 @@ class _LineSplitter:
         *lines, tail = (self.tail + text).split("\n")
         for line in lines:
             self.emit(line)
-        while len(tail) > MAX_LINE:
-            self.emit(tail[:MAX_LINE])
-            tail = tail[MAX_LINE:]
+        while len(tail) > MAX_LINE_CHARS:
+            self.emit(tail[:MAX_LINE_CHARS])
+            tail = tail[MAX_LINE_CHARS:]
         self.tail = tail
 
     def emit(self, line):
@@ -42,14 +42,14 @@ line_splitter = _LineSplitter()
 
 
 class _ByteStream(io.RawIOBase):
-    def __init__(self, text):
-        self.text = text
+    def __init__(self, text_stream):
+        self.text_stream = text_stream
 
     def writable(self):
         return True
 
     def write(self, data):
-        self.text.write(bytes(data).decode("utf-8", "replace"))
+        self.text_stream.write(bytes(data).decode("utf-8", "replace"))
         return len(data)
 
 
@@ -59,13 +59,13 @@ class Stream(io.TextIOBase):
     encoding = "utf-8"
     errors = "replace"
 
-    def __init__(self, name, number):
+    def __init__(self, name, fd):
         self.name = name
-        self.number = number
+        self.fd = fd
         self.buffer = _ByteStream(self)
 
     def fileno(self):
-        return self.number
+        return self.fd
 
     def writable(self):
         return True

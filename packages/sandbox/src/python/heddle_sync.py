@@ -8,7 +8,7 @@ from asyncio import base_events
 from pyodide.webloop import WebLoop
 
 _bridge = None
-_MAX_PREFIX = 32
+_MAX_PREFIX_CHARS = 32
 
 
 def connect(bridge):
@@ -27,7 +27,7 @@ def sleep(seconds):
 
 
 class HostError(OSError):
-    """The host refused or failed an operation."""
+    """The host refused an operation, or the operation failed."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -37,7 +37,7 @@ class HostError(OSError):
 def call(op, head, body=None):
     """Returns the host's answer to an operation, as an object and bytes. Raises HostError."""
     answer = _bridge.call(op, json.dumps(head), None if body is None else body.decode("latin-1"))
-    ok, start = answer[0] == "+", answer.index(":", 0, _MAX_PREFIX) + 1
+    ok, start = answer[0] == "+", answer.index(":", 0, _MAX_PREFIX_CHARS) + 1
     end = start + int(answer[1 : start - 1])
     fields = json.loads(answer[start:end])
     if not ok:
@@ -88,18 +88,18 @@ class BlockingLoop(base_events.BaseEventLoop):
 
 def run(main, *, debug=None, loop_factory=None):
     """Replaces asyncio.run; returns the coroutine's result."""
-    outer = asyncio._get_running_loop()
-    task = asyncio.current_task(outer) if outer is not None else None
+    outer_loop = asyncio._get_running_loop()
+    task = asyncio.current_task(outer_loop) if outer_loop is not None else None
     if task is not None:
-        asyncio.tasks._leave_task(outer, task)
+        asyncio.tasks._leave_task(outer_loop, task)
     asyncio._set_running_loop(None)
     try:
         with asyncio.Runner(debug=debug, loop_factory=loop_factory or BlockingLoop) as runner:
             return runner.run(main)
     finally:
-        asyncio._set_running_loop(outer)
+        asyncio._set_running_loop(outer_loop)
         if task is not None:
-            asyncio.tasks._enter_task(outer, task)
+            asyncio.tasks._enter_task(outer_loop, task)
 
 
 def run_until_complete(loop, future):

@@ -11,7 +11,7 @@ import json
 import pathlib
 import uuid
 
-_encoder = json.JSONEncoder
+_JSONEncoder = json.JSONEncoder
 _STRING_TYPES = (decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath)
 _TIME_TYPES = (datetime.datetime, datetime.date, datetime.time)
 _LIST_TYPES = (collections.deque, range, type({}.keys()), type({}.values()), type({}.items()))
@@ -43,7 +43,7 @@ def _convert_standard(value):
     return NotImplemented
 
 
-def _to_plain(value):
+def _to_json_compatible(value):
     """Returns a JSON-compatible replacement for a value."""
     converted = _convert_standard(value)
     if converted is not NotImplemented:
@@ -61,4 +61,4 @@ def _to_plain(value):
 
 def to_json(value):
     """Returns the JSON text of a value. Raises ValueError, TypeError or RecursionError if it cannot be represented as JSON."""
-    return _encoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_to_plain).encode(value)
+    return _JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_to_json_compatible).encode(value)

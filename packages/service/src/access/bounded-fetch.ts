@@ -8,7 +8,7 @@ export interface FetchLimits {
  * Sends a request. Returns the response with its status, content type and whole body. Throws for a redirect, a large
  * body, and a timeout.
  */
-export async function fetchBounded(
+export async function fetchWithLimits(
   url: string,
   init: RequestInit,
   { timeoutMs, maxBytes }: FetchLimits,
@@ -17,10 +17,10 @@ export async function fetchBounded(
   const signal = init.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
   const response = await fetch(url, { ...init, redirect: 'error', signal });
   const chunks: Uint8Array[] = [];
-  let bytes = 0;
+  let byteCount = 0;
   for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > maxBytes)
+    byteCount += chunk.length;
+    if (byteCount > maxBytes)
       throw new Error(`${new URL(url).origin} sent a response of more than ${maxBytes} bytes.`);
     chunks.push(chunk);
   }
@@ -31,15 +31,16 @@ export async function fetchBounded(
   });
 }
 
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * Returns the URL of an identity provider. Throws a RangeError unless it is `https:`, or `http:` on this machine, and
  * for a URL with a user name or password.
  */
-export function providerUrl(value: string, name: string): URL {
+export function parseProviderUrl(value: string, name: string): URL {
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));
+  const isSafe =
+    url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK_HOSTS.has(url.hostname));
   if (url && isSafe && url.username === '' && url.password === '') return url;
   throw new RangeError(`${name} must be an https URL without a password: ${JSON.stringify(value)}.`);
 }

@@ -24,7 +24,7 @@ const claimsSchema = z.object({
 export type TokenClaims = z.output<typeof claimsSchema>;
 
 /** Returns the id of the Heddle user of a token; undefined if there is none, so that the token is refused. */
-export type UserOfToken = (claims: TokenClaims) => Promise<string | undefined>;
+export type FindUserOfToken = (claims: TokenClaims) => Promise<string | undefined>;
 
 /** Returns the claims; undefined if a required one is missing or has the wrong type. */
 export function readClaims(payload: unknown): TokenClaims | undefined {
@@ -33,20 +33,23 @@ export function readClaims(payload: unknown): TokenClaims | undefined {
 
 const SCOPES = ['api:read', 'api:write'] as const;
 /** The latest time that a Date can hold, in seconds. */
-const MAX_SECONDS = 8_640_000_000_000;
+const MAX_DATE_SECONDS = 8_640_000_000_000;
 
 /** Returns the principal of verified claims; undefined if the subject is not a user of this deployment. */
-export async function principalOf(claims: TokenClaims, userOf: UserOfToken): Promise<Principal | undefined> {
+export async function principalOf(
+  claims: TokenClaims,
+  userOf: FindUserOfToken,
+): Promise<Principal | undefined> {
   const userId = await userOf(claims);
   if (userId === undefined) return undefined;
   const grantedScopes = new Set(toScopes(claims.scope).concat(toScopes(claims.scp)));
   return {
     kind: 'oauth',
-    credentialId: `oauth:${idOf(claims)}`,
+    credentialId: `oauth:${tokenIdOf(claims)}`,
     userId,
     workspaceId: null,
     scopes: SCOPES.filter((scope) => grantedScopes.has(scope)),
-    expiresAt: new Date(Math.min(claims.exp, MAX_SECONDS) * 1000).toISOString(),
+    expiresAt: new Date(Math.min(claims.exp, MAX_DATE_SECONDS) * 1000).toISOString(),
   };
 }
 
@@ -54,8 +57,8 @@ function toScopes(value: string | string[] | undefined): string[] {
   return typeof value === 'string' ? value.split(' ') : (value ?? []);
 }
 
-/** Returns an id of the token: the same for each encoding of it, and not longer than the id of a key. */
-function idOf({ iss, sub, client_id: client, jti, iat, exp }: TokenClaims): string {
+/** Returns an id of the token: the same for each encoding of it, and no longer than the id of a key. */
+function tokenIdOf({ iss, sub, client_id: client, jti, iat, exp }: TokenClaims): string {
   const parts = [iss ?? '', sub, client ?? '', jti ?? `${iat ?? ''} ${exp}`];
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32);
 }
@@ -63,13 +66,13 @@ function idOf({ iss, sub, client_id: client, jti, iat, exp }: TokenClaims): stri
 /**
  * Returns a function that finds users by a claim: `sub` is the id of a Heddle user, `email` a verified email address.
  */
-export function usersByClaim(
+export function userFinderByClaim(
   claim: 'sub' | 'email',
   users: {
     findUserId(id: string): Promise<string | undefined>;
     findUserIdByEmail(email: string): Promise<string | undefined>;
   },
-): UserOfToken {
+): FindUserOfToken {
   return async ({ sub, email, email_verified: isVerified }) => {
     if (claim === 'sub') return users.findUserId(sub);
     // Anyone can claim an address that the provider has not verified.

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Authenticator } from '@heddle/api';
-import { fetchBounded, providerUrl } from './bounded-fetch.ts';
+import { fetchWithLimits, parseProviderUrl } from './bounded-fetch.ts';
 import { principalOf, readClaims } from './claims.ts';
-import type { TokenClaims, UserOfToken } from './claims.ts';
+import type { TokenClaims, FindUserOfToken } from './claims.ts';
 import { MAX_TOKEN_LENGTH } from './jwt.ts';
 
 /** The server that checks opaque tokens (RFC 7662), and the client that sends requests to it. */
@@ -23,9 +23,9 @@ export interface IntrospectionOptions {
 
 const DEFAULTS = { cacheMs: 30_000, timeoutMs: 5000 };
 /** Maximum number of cached responses. The oldest one is evicted first. */
-const MAX_CACHED = 10_000;
+const MAX_CACHED_RESPONSES = 10_000;
 /** Maximum number of concurrent requests. Further tokens are refused with 503. */
-const MAX_IN_FLIGHT = 64;
+const MAX_CONCURRENT_REQUESTS = 64;
 const MAX_RESPONSE_BYTES = 65_536;
 
 interface CachedResponse {
@@ -40,7 +40,7 @@ interface CachedResponse {
  */
 export function introspectionAuthenticator(
   options: IntrospectionOptions,
-  userOf: UserOfToken,
+  userOf: FindUserOfToken,
 ): Authenticator {
   const { now = Date.now } = options;
   const check = createTokenCheck(options, now);
@@ -67,7 +67,7 @@ function createTokenCheck(
   now: () => number,
 ): (token: string) => Promise<TokenClaims | undefined> {
   const { cacheMs = DEFAULTS.cacheMs } = options;
-  const introspect = introspectWith(options);
+  const introspect = createTokenIntrospector(options);
   const cache = new Map<string, CachedResponse>();
   const pendingRequests = new Map<string, Promise<TokenClaims | undefined>>();
   return async (token) => {
@@ -78,15 +78,15 @@ function createTokenCheck(
     cache.delete(key);
     const pendingRequest = pendingRequests.get(key);
     if (pendingRequest) return pendingRequest;
-    if (pendingRequests.size >= MAX_IN_FLIGHT)
-      throw new Error(`The limit of ${MAX_IN_FLIGHT} concurrent introspections is reached.`);
+    if (pendingRequests.size >= MAX_CONCURRENT_REQUESTS)
+      throw new Error(`The limit of ${MAX_CONCURRENT_REQUESTS} concurrent introspections is reached.`);
     const request = introspect(token).finally(() => pendingRequests.delete(key));
     pendingRequests.set(key, request);
     const claims = await request;
     cache.set(key, { claims, expiresAtMs: now() + cacheMs });
-    for (const oldest of cache.keys()) {
-      if (cache.size <= MAX_CACHED) break;
-      cache.delete(oldest);
+    for (const oldestKey of cache.keys()) {
+      if (cache.size <= MAX_CACHED_RESPONSES) break;
+      cache.delete(oldestKey);
     }
     return claims;
   };
@@ -96,9 +96,11 @@ function createTokenCheck(
  * Returns a function that introspects a token at the server. It returns undefined for a token that is not valid for
  * this deployment.
  */
-function introspectWith(options: IntrospectionOptions): (token: string) => Promise<TokenClaims | undefined> {
+function createTokenIntrospector(
+  options: IntrospectionOptions,
+): (token: string) => Promise<TokenClaims | undefined> {
   const { clientId, clientSecret, audience, issuer, timeoutMs = DEFAULTS.timeoutMs } = options;
-  const url = providerUrl(options.url, 'The introspection URL');
+  const url = parseProviderUrl(options.url, 'The introspection URL');
   // RFC 6749, 2.3.1: both parts are form-encoded first.
   const [id, secret] = [clientId, clientSecret].map((part) =>
     new URLSearchParams({ x: part }).toString().slice(2),
@@ -108,7 +110,7 @@ function introspectWith(options: IntrospectionOptions): (token: string) => Promi
     const body = new URLSearchParams({ token, token_type_hint: 'access_token' });
     const headers = { Accept: 'application/json', Authorization: authorization };
     const init = { method: 'POST', headers, body };
-    const response = await fetchBounded(url.href, init, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES });
+    const response = await fetchWithLimits(url.href, init, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES });
     if (response.status !== 200)
       throw new Error(`Introspection at ${url.origin} responded with ${response.status}.`);
     const payload: unknown = await response.json();

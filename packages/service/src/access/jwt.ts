@@ -1,9 +1,9 @@
 import type { Authenticator } from '@heddle/api';
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose';
 import type { JWTVerifyGetKey } from 'jose';
-import { fetchBounded, providerUrl } from './bounded-fetch.ts';
+import { fetchWithLimits, parseProviderUrl } from './bounded-fetch.ts';
 import { principalOf, readClaims } from './claims.ts';
-import type { UserOfToken } from './claims.ts';
+import type { FindUserOfToken } from './claims.ts';
 
 /** Rules for the JSON Web Tokens that are accepted. */
 export interface JwtOptions {
@@ -15,7 +15,7 @@ export interface JwtOptions {
    */
   audience: string;
   /** URL of the issuer's keys (JWKS). */
-  jwks: string;
+  jwksUrl: string;
   /** Default: RS256, PS256, ES256 and EdDSA. */
   algorithms?: readonly string[];
   /** Tolerated difference between the clocks of the issuer and this server. Default 30. */
@@ -39,7 +39,7 @@ const DEFAULTS = { clockSkewSeconds: 30, cacheMs: 600_000, cooldownMs: 30_000, t
 /** Maximum length of a token. Longer ones are refused before they are parsed. */
 export const MAX_TOKEN_LENGTH = 16_384;
 /** Minimum time from a failed fetch to the next fetch. */
-const RETRY_MS = 5000;
+const RETRY_DELAY_MS = 5000;
 /** Maximum size of a response with keys. */
 const MAX_JWKS_BYTES = 1_048_576;
 
@@ -47,14 +47,14 @@ const MAX_JWKS_BYTES = 1_048_576;
  * Returns an authenticator that accepts the issuer's signed tokens and no other credentials. Its promise rejects if the
  * keys cannot be fetched. Throws a RangeError for options that would accept forged tokens or tokens for other services.
  */
-export function jwtAuthenticator(options: JwtOptions, userOf: UserOfToken): Authenticator {
+export function jwtAuthenticator(options: JwtOptions, userOf: FindUserOfToken): Authenticator {
   const { issuer, audience, now = Date.now } = options;
   const algorithms = [...(options.algorithms ?? DEFAULT_ALGORITHMS)];
   const unsupportedAlgorithm = algorithms.find((name) => !ALGORITHMS.has(name));
-  const choices = `Choose from ${[...ALGORITHMS].join(', ')}.`;
-  if (algorithms.length === 0) throw new RangeError(`The list of algorithms is empty. ${choices}`);
+  const hint = `Choose from ${[...ALGORITHMS].join(', ')}.`;
+  if (algorithms.length === 0) throw new RangeError(`The list of algorithms is empty. ${hint}`);
   if (unsupportedAlgorithm !== undefined)
-    throw new RangeError(`Tokens cannot be signed with ${unsupportedAlgorithm}. ${choices}`);
+    throw new RangeError(`Tokens cannot be signed with ${unsupportedAlgorithm}. ${hint}`);
   if (issuer === '' || audience === '') throw new RangeError('Tokens need an issuer and an audience.');
   const findKey = createKeyFinder(options);
   return {
@@ -89,24 +89,24 @@ function createKeyFinder(options: JwtOptions): JWTVerifyGetKey {
     cooldownMs = DEFAULTS.cooldownMs,
     timeoutMs = DEFAULTS.timeoutMs,
   } = options;
-  const url = providerUrl(options.jwks, 'The URL of the keys');
+  const url = parseProviderUrl(options.jwksUrl, 'The URL of the keys');
   let failedAtMs = -Infinity;
-  const keys = createRemoteJWKSet(url, {
+  const findRemoteKey = createRemoteJWKSet(url, {
     cacheMaxAge: cacheMs,
     cooldownDuration: cooldownMs,
     timeoutDuration: timeoutMs,
     async [customFetch](keysUrl, init) {
       // While the issuer is down, requests to this server must not cause requests to the issuer.
-      if (Date.now() - failedAtMs < RETRY_MS) throw new Error('The last request to the issuer has failed.');
-      return fetchBounded(keysUrl, init, { timeoutMs, maxBytes: MAX_JWKS_BYTES });
+      if (Date.now() - failedAtMs < RETRY_DELAY_MS) throw new Error('The last request to the issuer failed.');
+      return fetchWithLimits(keysUrl, init, { timeoutMs, maxBytes: MAX_JWKS_BYTES });
     },
   });
   return async (header, token) => {
     try {
-      return await keys(header, token);
+      return await findRemoteKey(header, token);
     } catch (error) {
       if (isTokenError(error)) throw error;
-      if (Date.now() - failedAtMs >= RETRY_MS) failedAtMs = Date.now();
+      if (Date.now() - failedAtMs >= RETRY_DELAY_MS) failedAtMs = Date.now();
       throw new Error(`The keys of the issuer at ${url.origin} are not available.`, { cause: error });
     }
   };

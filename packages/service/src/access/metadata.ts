@@ -8,7 +8,7 @@ export interface ProtectedResource {
   issuer: string;
 }
 
-const PATH = '/.well-known/oauth-protected-resource';
+const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 type Fetch = (request: Request) => Promise<Response>;
 
@@ -23,10 +23,10 @@ export function withResourceMetadata(fetch: Fetch, { origin, resource, issuer }:
     scopes_supported: ['api:read', 'api:write'],
     bearer_methods_supported: ['header'],
   };
-  const reference = `resource_metadata="${origin}${PATH}"`;
+  const reference = `resource_metadata="${origin}${METADATA_PATH}"`;
   return async (request) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (isRead && new URL(request.url).pathname === PATH) {
+    if (isRead && new URL(request.url).pathname === METADATA_PATH) {
       return Response.json(document, { headers: { 'Cache-Control': 'max-age=3600' } });
     }
     const response = await fetch(request);

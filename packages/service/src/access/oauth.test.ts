@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { SignJWT, UnsecuredJWT, exportJWK, exportSPKI, generateKeyPair } from 'jose';
 import type { JWTPayload } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { usersByClaim } from './claims.ts';
+import { userFinderByClaim } from './claims.ts';
 import type { IntrospectionOptions } from './introspection.ts';
 import type { JwtOptions } from './jwt.ts';
 import { combineAuthenticators, oauthAuthenticator } from './oauth.ts';
@@ -50,34 +50,34 @@ async function startProvider() {
       response.end(JSON.stringify(document) + ' '.repeat(state.padding));
     })();
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     state,
-    received: receivedRequests,
+    receivedRequests,
     url,
-    close: () => new Promise((closed) => server.close(closed).closeAllConnections()),
+    close: () => new Promise((resolve) => server.close(resolve).closeAllConnections()),
   };
 }
 
-const users = usersByClaim('sub', {
+const findUserId = userFinderByClaim('sub', {
   findUserId: (id) => Promise.resolve(id === 'ada' ? 'ada' : undefined),
   findUserIdByEmail: () => Promise.resolve(undefined),
 });
 
-function authenticatorOf(options: OAuthOptions) {
-  const { authenticate } = oauthAuthenticator(options, users);
-  return (bearer: string) => authenticate({ apiKey: undefined, bearerToken: bearer }, new Headers());
+function createAuthenticate(options: OAuthOptions) {
+  const { authenticate } = oauthAuthenticator(options, findUserId);
+  return (bearerToken: string) => authenticate({ apiKey: undefined, bearerToken }, new Headers());
 }
 
 async function setUpJwt(overrides: Partial<JwtOptions> = {}) {
   const issuer = await startProvider();
   const jwt = {
-    ...{ issuer: ISSUER, audience: AUDIENCE, jwks: `${issuer.url}/jwks`, now: () => NOW },
+    ...{ issuer: ISSUER, audience: AUDIENCE, jwksUrl: `${issuer.url}/jwks`, now: () => NOW },
     ...overrides,
   };
-  return { ...issuer, authenticate: authenticatorOf({ jwt }) };
+  return { ...issuer, authenticate: createAuthenticate({ jwt }) };
 }
 
 const CLAIMS: JWTPayload = {
@@ -153,16 +153,16 @@ describe('a signed token', () => {
     const secret = new TextEncoder().encode(await exportSPKI(keys.rsa.publicKey));
     const forgedToken = new SignJWT(CLAIMS).setProtectedHeader({ alg: 'HS256', kid: 'rsa' });
     expect(await authenticate(await forgedToken.sign(secret))).toBeUndefined();
-    expect(() => authenticatorOf({ jwt: { ...({} as JwtOptions), algorithms: ['HS256'] } })).toThrow(
+    expect(() => createAuthenticate({ jwt: { ...({} as JwtOptions), algorithms: ['HS256'] } })).toThrow(
       'Tokens cannot be signed with HS256.',
     );
   });
 
   it('is refused with a changed payload, another signature, and its own key in the header', async () => {
     const { authenticate } = await setUpJwt();
-    const [head, , signature] = (await signToken()).split('.');
+    const [header, , signature] = (await signToken()).split('.');
     const payload = Buffer.from(JSON.stringify({ ...CLAIMS, scope: 'api:write' })).toString('base64url');
-    expect(await authenticate(`${head}.${payload}.${signature}`)).toBeUndefined();
+    expect(await authenticate(`${header}.${payload}.${signature}`)).toBeUndefined();
     const ownKey = await exportJWK(keys.second.publicKey);
     expect(await authenticate(await signToken({}, 'second', { kid: 'first', jwk: ownKey }))).toBeUndefined();
     expect(await authenticate('a.b.c')).toBeUndefined();
@@ -218,9 +218,9 @@ describe('an issuer', () => {
 
   it.each(['http://issuer.test/jwks', 'file:///etc/passwd', 'https://user:pass@issuer.test', 'jwks'])(
     'cannot be at %s',
-    (jwks) => {
-      const jwt = { issuer: ISSUER, audience: AUDIENCE, jwks };
-      expect(() => authenticatorOf({ jwt })).toThrow(RangeError);
+    (jwksUrl) => {
+      const jwt = { issuer: ISSUER, audience: AUDIENCE, jwksUrl };
+      expect(() => createAuthenticate({ jwt })).toThrow(RangeError);
     },
   );
 });
@@ -233,17 +233,19 @@ async function setUpIntrospection(overrides: Partial<IntrospectionOptions> = {})
     ...{ url: `${server.url}/introspect`, clientId: 'heddle:1', clientSecret: 's e/cret' },
     ...{ audience: AUDIENCE, issuer: ISSUER, now: () => clock.ms, ...overrides },
   };
-  return { ...server, clock, authenticate: authenticatorOf({ introspection }) };
+  return { ...server, clock, authenticate: createAuthenticate({ introspection }) };
 }
 
 describe('an opaque token', () => {
   it('is introspected with the credentials of the client, once for concurrent requests', async () => {
-    const { authenticate, received } = await setUpIntrospection();
+    const { authenticate, receivedRequests } = await setUpIntrospection();
     const principals = await Promise.all([authenticate('opaque+1'), authenticate('opaque+1')]);
     expect(principals[0]).toMatchObject({ kind: 'oauth', userId: 'ada', scopes: ['api:read'] });
     expect(principals[1]).toEqual(principals[0]);
     const authorization = `Basic ${Buffer.from('heddle%3A1:s+e%2Fcret').toString('base64')}`;
-    expect(received).toEqual([{ authorization, body: 'token=opaque%2B1&token_type_hint=access_token' }]);
+    expect(receivedRequests).toEqual([
+      { authorization, body: 'token=opaque%2B1&token_type_hint=access_token' },
+    ]);
   });
 
   it('is introspected again when the response is old, and refused if it was revoked', async () => {
@@ -300,12 +302,12 @@ describe('an opaque token', () => {
 });
 
 describe('combined authenticators', () => {
-  it('choose the authenticator of a token by its form', async () => {
+  it('choose the authenticator of a token by its format', async () => {
     const server = await startProvider();
     server.state.introspectionResponse = { active: true, ...CLAIMS, scope: 'api:write' };
     const commonOptions = { audience: AUDIENCE, now: () => NOW };
-    const authenticate = authenticatorOf({
-      jwt: { ...commonOptions, issuer: ISSUER, jwks: `${server.url}/jwks` },
+    const authenticate = createAuthenticate({
+      jwt: { ...commonOptions, issuer: ISSUER, jwksUrl: `${server.url}/jwks` },
       introspection: { ...commonOptions, url: server.url, clientId: 'a', clientSecret: 'b' },
     });
     expect(await authenticate(await signToken())).toMatchObject({ scopes: ['api:read'] });
@@ -326,7 +328,7 @@ describe('combined authenticators', () => {
   });
 
   it('find a user by a verified email address only', async () => {
-    const userByEmail = usersByClaim('email', {
+    const userByEmail = userFinderByClaim('email', {
       findUserId: () => Promise.resolve('wrong'),
       findUserIdByEmail: (email) => Promise.resolve(email === 'ada@heddle.test' ? 'ada' : undefined),
     });

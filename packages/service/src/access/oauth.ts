@@ -1,5 +1,5 @@
 import type { Authenticator } from '@heddle/api';
-import type { UserOfToken } from './claims.ts';
+import type { FindUserOfToken } from './claims.ts';
 import { introspectionAuthenticator } from './introspection.ts';
 import type { IntrospectionOptions } from './introspection.ts';
 import { jwtAuthenticator } from './jwt.ts';
@@ -12,33 +12,39 @@ export interface OAuthOptions {
 }
 
 /** Three Base64url parts; the last one may be empty. */
-const JWT_FORM = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+const JWT_PATTERN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
  * Returns an authenticator for access tokens. With `jwt`, signed tokens are verified by their signature; all other
  * tokens are introspected, or refused without `introspection`.
  */
-export function oauthAuthenticator({ jwt, introspection }: OAuthOptions, userOf: UserOfToken): Authenticator {
+export function oauthAuthenticator(
+  { jwt, introspection }: OAuthOptions,
+  userOf: FindUserOfToken,
+): Authenticator {
   const jwtAuth = jwt && jwtAuthenticator(jwt, userOf);
   const introspectionAuth = introspection && introspectionAuthenticator(introspection, userOf);
   return {
     authenticate: async (credentials, headers) => {
-      const isSigned = jwtAuth !== undefined && JWT_FORM.test(credentials.bearerToken ?? '');
+      const isSigned = jwtAuth !== undefined && JWT_PATTERN.test(credentials.bearerToken ?? '');
       return (isSigned ? jwtAuth : introspectionAuth)?.authenticate(credentials, headers);
     },
   };
 }
 
-/** Returns an authenticator that checks API keys with `keys` and all other credentials with `others`, in this order. */
+/**
+ * Returns an authenticator that checks API keys with `keyAuthenticator` and all other credentials with
+ * `otherAuthenticators`, in their order.
+ */
 export function combineAuthenticators(
-  keys: Authenticator,
-  ...others: readonly Authenticator[]
+  keyAuthenticator: Authenticator,
+  ...otherAuthenticators: readonly Authenticator[]
 ): Authenticator {
   return {
     async authenticate(credentials, headers) {
-      if (credentials.apiKey !== undefined) return keys.authenticate(credentials, headers);
-      for (const other of others) {
-        const principal = await other.authenticate(credentials, headers);
+      if (credentials.apiKey !== undefined) return keyAuthenticator.authenticate(credentials, headers);
+      for (const authenticator of otherAuthenticators) {
+        const principal = await authenticator.authenticate(credentials, headers);
         if (principal) return principal;
       }
       return undefined;

@@ -19,7 +19,7 @@ export interface SessionRules {
   /** Values of `host:port` under which browsers reach the server. Undefined: any. */
   hosts: ReadonlySet<string> | undefined;
   /** Name of the cookie. Cookies do not distinguish ports, so servers on one machine need different names. */
-  cookie: string;
+  cookieName: string;
   /** The path below which the API is served. */
   basePath?: string;
   /** Whether browsers reach the server over HTTPS. */
@@ -79,14 +79,14 @@ export function sessionAuthenticator(sessions: Sessions, rules: SessionRules): A
   return {
     async authenticate({ apiKey, bearerToken }, headers) {
       if (apiKey !== undefined || bearerToken !== undefined) return undefined;
-      const session = cookieIn(headers, rules.cookie);
+      const session = readCookie(headers, rules.cookieName);
       if (session === undefined || !isFromOwnPage(headers, rules)) return undefined;
       return sessions.find(session);
     },
   };
 }
 
-function cookieIn(headers: Headers, name: string): string | undefined {
+function readCookie(headers: Headers, name: string): string | undefined {
   const pairs = (headers.get('cookie') ?? '').split(';').map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
 }
@@ -118,8 +118,8 @@ export function withSessions(fetch: Fetch, options: SessionOptions): Fetch {
   };
 }
 
-async function stateOf(headers: Headers, { sessions, cookie, token }: SessionOptions): Promise<object> {
-  const session = cookieIn(headers, cookie);
+async function stateOf(headers: Headers, { sessions, cookieName, token }: SessionOptions): Promise<object> {
+  const session = readCookie(headers, cookieName);
   const principal = session === undefined ? undefined : await sessions.find(session);
   return { signedIn: principal !== undefined, ways: token ? ['token', 'key'] : ['key'] };
 }
@@ -149,11 +149,11 @@ function sessionResponse(session: string, options: SessionOptions): Response {
 function sessionCookie(
   value: string,
   seconds: number,
-  { cookie, basePath = '', secure }: SessionOptions,
+  { cookieName, basePath = '', secure }: SessionOptions,
 ): string {
   // The path keeps the cookie out of requests for pages and files, and away from other servers on this machine.
   const path = `${basePath}/api`;
-  return `${cookie}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+  return `${cookieName}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
 }
 
 /** Returns the JSON of the body; undefined if it is not JSON, of another type, or too long. */

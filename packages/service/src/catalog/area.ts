@@ -8,7 +8,7 @@ import type { CatalogServices } from './operations.ts';
 import { Tools } from './tools.ts';
 import type { CatalogTool, DescribedTool } from './tools.ts';
 
-export const CATALOG = {
+export const CATALOG_OPERATIONS = {
   listBlocks,
   getBlock,
   listTools,
@@ -38,11 +38,11 @@ export function catalog({
   tools = [],
   describeTools,
   connectorTypes = [],
-}: CatalogOptions): Area<CatalogServices, typeof CATALOG> {
+}: CatalogOptions): Area<CatalogServices, typeof CATALOG_OPERATIONS> {
   const services = {
     catalog: new Catalog(describeBlocks),
     tools: new Tools(tools, describeTools),
     connectorTypes: new ConnectorTypes(connectorTypes),
   };
-  return { name: 'catalog', operations: CATALOG, services: () => services };
+  return { name: 'catalog', operations: CATALOG_OPERATIONS, services: () => services };
 }

@@ -59,12 +59,12 @@ describe('Catalog', () => {
   it.each(['asc', 'desc'] as const)('has every type on exactly one page, %s', async (sortOrder) => {
     const query: CatalogQuery = { ...DEFAULT_QUERY, sortBy: 'category', sortOrder, limit: 1 };
     const listedIds: string[] = [];
-    let after: CatalogQuery['after'];
+    let afterPosition: CatalogQuery['afterPosition'];
     do {
-      const { page, next } = await catalog.list({ ...query, after });
+      const { page, next } = await catalog.list({ ...query, afterPosition });
       listedIds.push(...page.map(({ id }) => id));
-      after = next;
-    } while (after);
+      afterPosition = next;
+    } while (afterPosition);
     expect(listedIds).toEqual(await listIds(catalog, { sortBy: 'category', sortOrder }));
   });
 

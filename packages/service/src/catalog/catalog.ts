@@ -71,11 +71,11 @@ export interface CatalogQuery extends PageQuery {
 
 /** The block types that the engine of a service runs. */
 export class Catalog {
-  readonly #read: () => Promise<ReadonlyMap<string, CatalogBlock>>;
+  readonly #loadBlocks: () => Promise<ReadonlyMap<string, CatalogBlock>>;
 
   /** `describe` is called when the catalog is first read, and again only after a failure. */
   constructor(describe: () => Promise<readonly BlockDescription[]>) {
-    this.#read = loadOnce(async () => {
+    this.#loadBlocks = loadOnce(async () => {
       const descriptions = await describe();
       return new Map(descriptions.map((block) => [block.type, { block, summary: summaryOf(block) }]));
     });
@@ -83,7 +83,7 @@ export class Catalog {
 
   /** Returns a page of the types, and the position of its last type if more follow. */
   async list(query: CatalogQuery): Promise<{ page: BlockSummary[]; next: CatalogPosition | undefined }> {
-    const summaries = [...(await this.#read()).values()]
+    const summaries = [...(await this.#loadBlocks()).values()]
       .map(({ summary }) => summary)
       .filter((block) => matches(block, query));
     return pageOfItems(summaries, query, (block) => [block[query.sortBy], block.id]);
@@ -91,7 +91,7 @@ export class Catalog {
 
   /** Returns the type with its fields and outputs; undefined for an unknown type. */
   async find(id: string): Promise<BlockDetail | undefined> {
-    const catalogBlock = (await this.#read()).get(id);
+    const catalogBlock = (await this.#loadBlocks()).get(id);
     return catalogBlock && detailOf(catalogBlock);
   }
 }

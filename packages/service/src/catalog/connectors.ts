@@ -54,7 +54,7 @@ export interface ConnectorsQuery {
   search?: string | undefined;
   detail: 'summary' | 'full';
   limit: number;
-  after?: CatalogPosition | undefined;
+  afterPosition?: CatalogPosition | undefined;
 }
 
 /** The connector types that a host has registered. */
@@ -76,17 +76,18 @@ export class ConnectorTypes {
    * Returns a page of the types, in the order of their `connectorType`, and the position of its last type if more
    * follow.
    */
-  list({ search, detail, limit, after }: ConnectorsQuery): {
+  list({ search, detail, limit, afterPosition }: ConnectorsQuery): {
     page: ConnectorView[];
     next: CatalogPosition | undefined;
   } {
-    const matches = this.#types.filter(({ connectorType, name, description }) =>
+    const matchingTypes = this.#types.filter(({ connectorType, name, description }) =>
       matchesSearch(search, [connectorType, name, description]),
     );
-    const { page, next } = pageOfItems(matches, { sortOrder: 'asc', limit, after }, ({ connectorType }) => [
-      connectorType,
-      connectorType,
-    ]);
+    const { page, next } = pageOfItems(
+      matchingTypes,
+      { sortOrder: 'asc', limit, afterPosition },
+      ({ connectorType }) => [connectorType, connectorType],
+    );
     return { page: detail === 'full' ? page : page.map(summaryOf), next };
   }
 }

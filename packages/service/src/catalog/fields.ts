@@ -43,8 +43,8 @@ export function valueTypeOf(schema: JsonObject): string {
   if (typeof type === 'string') return type;
   const anyOf = getOwn(schema, 'anyOf');
   if (!Array.isArray(anyOf)) return 'any';
-  const kinds = anyOf.map((option) => (isJsonObject(option) ? valueTypeOf(option) : 'any'));
-  return kinds.includes('any') ? 'any' : [...new Set(kinds)].join('|');
+  const valueTypes = anyOf.map((option) => (isJsonObject(option) ? valueTypeOf(option) : 'any'));
+  return valueTypes.includes('any') ? 'any' : [...new Set(valueTypes)].join('|');
 }
 
 function fieldOf(id: string, schema: JsonObject, required: boolean): BlockField {
@@ -66,11 +66,11 @@ function controlOf(id: string, schema: JsonObject): Omit<BlockField, 'id'> {
   const options = getOwn(schema, 'enum');
   if (Array.isArray(options))
     return { type: 'dropdown', options: options.map((option) => ({ id: toOptionId(option) })) };
-  const kind = valueTypeOf(schema);
-  if (kind.split('|').includes('boolean')) return { type: 'switch' };
-  if (kind === 'number' || kind === 'number|string') return { type: 'short-input' };
-  if (kind === 'integer') return { type: 'short-input', integer: true };
-  if (/array|object/.test(kind)) return { type: 'code', language: 'json' };
+  const valueType = valueTypeOf(schema);
+  if (valueType.split('|').includes('boolean')) return { type: 'switch' };
+  if (valueType === 'number' || valueType === 'number|string') return { type: 'short-input' };
+  if (valueType === 'integer') return { type: 'short-input', integer: true };
+  if (/array|object/.test(valueType)) return { type: 'code', language: 'json' };
   if (CREDENTIAL_NAME.test(id) && !NON_CREDENTIAL_NAME.test(id))
     return { type: 'short-input', password: true };
   return { type: 'long-input' };

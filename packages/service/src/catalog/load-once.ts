@@ -3,10 +3,10 @@
  * the next call loads the value again.
  */
 export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
-  let loading: Promise<T> | undefined;
+  let promise: Promise<T> | undefined;
   return () =>
-    (loading ??= load().catch((error: unknown) => {
-      loading = undefined;
+    (promise ??= load().catch((error: unknown) => {
+      promise = undefined;
       throw error;
     }));
 }

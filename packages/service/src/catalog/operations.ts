@@ -23,18 +23,18 @@ export interface CatalogServices {
 }
 
 const defineOperation = operationFactory<CatalogServices>();
-const READ = {
+const READ_FIELDS = {
   tag: 'Catalog',
   scope: 'api:read',
   role: 'read',
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
-const IN_WORKSPACE = { resource: workspace('query') } as const;
+const WORKSPACE_RESOURCE = { resource: workspace('query') } as const;
 const positionCodec = cursorCodec(schemas.position);
 
 export const listBlocks = defineOperation({
-  ...READ,
-  ...IN_WORKSPACE,
+  ...READ_FIELDS,
+  ...WORKSPACE_RESOURCE,
   id: 'listBlocks',
   method: 'GET',
   path: '/api/v2/blocks',
@@ -44,15 +44,15 @@ export const listBlocks = defineOperation({
   success: [{ status: 200, schema: schemas.blockSummary, isPage: true, description: 'A page of types' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ catalog }, { query }) {
-    const after = positionCodec.decode(query.cursor, query);
-    const { page, next } = await catalog.list({ ...query, after });
+    const afterPosition = positionCodec.decode(query.cursor, query);
+    const { page, next } = await catalog.list({ ...query, afterPosition });
     return { page, nextCursor: positionCodec.encode(next, query) };
   },
 });
 
 export const getBlock = defineOperation({
-  ...READ,
-  ...IN_WORKSPACE,
+  ...READ_FIELDS,
+  ...WORKSPACE_RESOURCE,
   id: 'getBlock',
   method: 'GET',
   path: '/api/v2/blocks/{blockId}',
@@ -69,8 +69,8 @@ export const getBlock = defineOperation({
 });
 
 export const listTools = defineOperation({
-  ...READ,
-  ...IN_WORKSPACE,
+  ...READ_FIELDS,
+  ...WORKSPACE_RESOURCE,
   id: 'listTools',
   method: 'GET',
   path: '/api/v2/tools',
@@ -80,15 +80,15 @@ export const listTools = defineOperation({
   success: [{ status: 200, schema: schemas.toolSummary, isPage: true, description: 'A page of tools' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ tools }, { query }) {
-    const after = positionCodec.decode(query.cursor, query);
-    const { page, next } = await tools.list({ ...query, after });
+    const afterPosition = positionCodec.decode(query.cursor, query);
+    const { page, next } = await tools.list({ ...query, afterPosition });
     return { page, nextCursor: positionCodec.encode(next, query) };
   },
 });
 
 export const getTool = defineOperation({
-  ...READ,
-  ...IN_WORKSPACE,
+  ...READ_FIELDS,
+  ...WORKSPACE_RESOURCE,
   id: 'getTool',
   method: 'GET',
   path: '/api/v2/tools/{toolId}',
@@ -105,8 +105,8 @@ export const getTool = defineOperation({
 });
 
 export const listConnectorTypes = defineOperation({
-  ...READ,
-  ...IN_WORKSPACE,
+  ...READ_FIELDS,
+  ...WORKSPACE_RESOURCE,
   id: 'listConnectorTypes',
   method: 'GET',
   path: '/api/v2/connector-types',
@@ -116,8 +116,8 @@ export const listConnectorTypes = defineOperation({
   success: [{ status: 200, schema: schemas.connectorType, isPage: true, description: 'A page of types' }],
   errors: [400, 401, 403, 404, 429],
   handle({ connectorTypes }, { query }) {
-    const after = positionCodec.decode(query.cursor, query);
-    const { page, next } = connectorTypes.list({ ...query, after });
+    const afterPosition = positionCodec.decode(query.cursor, query);
+    const { page, next } = connectorTypes.list({ ...query, afterPosition });
     return Promise.resolve({
       page,
       nextCursor: positionCodec.encode(next, query),
@@ -132,7 +132,7 @@ export const executeTool = defineOperation({
   principals: USER_PRINCIPALS,
   resource: workspace('body'),
   audit: { resourceType: 'tool', actions: ['TOOL_EXECUTED'] },
-  executes: true,
+  executesWorkflow: true,
   id: 'executeTool',
   method: 'POST',
   path: '/api/v2/tools/{toolId}/execute',

@@ -6,18 +6,18 @@ export type CatalogPosition = readonly [value: string, id: string];
 export interface PageQuery {
   sortOrder: 'asc' | 'desc';
   limit: number;
-  after?: CatalogPosition | undefined;
+  afterPosition?: CatalogPosition | undefined;
 }
 
 /** Returns a page of the items, sorted by position, and the position of its last item if more follow. */
 export function pageOfItems<Item>(
   items: readonly Item[],
-  { sortOrder, limit, after }: PageQuery,
+  { sortOrder, limit, afterPosition }: PageQuery,
   positionOf: (item: Item) => CatalogPosition,
 ): { page: Item[]; next: CatalogPosition | undefined } {
   const sign = sortOrder === 'asc' ? 1 : -1;
   const sortedItems = items
-    .filter((item) => after === undefined || compare(positionOf(item), after) * sign > 0)
+    .filter((item) => afterPosition === undefined || compare(positionOf(item), afterPosition) * sign > 0)
     .toSorted((a, b) => compare(positionOf(a), positionOf(b)) * sign);
   const { rows: page, next } = pageOf(sortedItems, limit, positionOf);
   return { page, next };

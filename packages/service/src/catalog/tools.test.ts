@@ -13,7 +13,7 @@ const PARAMETERS: JsonObject = {
   required: ['city'],
 };
 
-function tool(id: string, run: CatalogTool['run'] = async () => null): CatalogTool {
+function createTool(id: string, run: CatalogTool['run'] = async () => null): CatalogTool {
   return { id, description: `Does ${id}.`, parameters: PARAMETERS, run };
 }
 
@@ -21,12 +21,16 @@ const DEFAULT_QUERY: ToolsQuery = { sortBy: 'id', sortOrder: 'asc', limit: 50 };
 const CALL = { args: { city: 'Ulm' }, idempotencyKey: 'k', timeoutMs: 60_000 };
 
 function runTool(run: CatalogTool['run'], options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
-  return new Tools([tool('t', run)]).run('t', { ...CALL, signal: new AbortController().signal, ...options });
+  return new Tools([createTool('t', run)]).run('t', {
+    ...CALL,
+    signal: new AbortController().signal,
+    ...options,
+  });
 }
 
 describe('Tools', () => {
   it('lists tools by id or name, filtered', async () => {
-    const tools = new Tools([tool('b'), { ...tool('a'), name: 'Zulu' }]);
+    const tools = new Tools([createTool('b'), { ...createTool('a'), name: 'Zulu' }]);
     const listIds = async (query: Partial<ToolsQuery> = {}): Promise<string[]> =>
       (await tools.list({ ...DEFAULT_QUERY, ...query })).page.map(({ id }) => id);
     expect(await listIds()).toEqual(['a', 'b']);
@@ -36,14 +40,14 @@ describe('Tools', () => {
     expect(await listIds({ hostedApiKey: 'always' })).toEqual([]);
     expect(await listIds({ oauthProvider: 'x' })).toEqual([]);
     const firstPage = await tools.list({ ...DEFAULT_QUERY, limit: 1 });
-    expect(await tools.list({ ...DEFAULT_QUERY, limit: 1, after: firstPage.next })).toMatchObject({
+    expect(await tools.list({ ...DEFAULT_QUERY, limit: 1, afterPosition: firstPage.next })).toMatchObject({
       page: [{ id: 'b' }],
     });
   });
 
   it('lists described tools and registered ones, which take precedence, and runs only registered ones', async () => {
     const descriptions = ['t', 'u'].map((id) => ({ id, description: 'Other.', parameters: PARAMETERS }));
-    const tools = new Tools([tool('t')], async () => descriptions);
+    const tools = new Tools([createTool('t')], async () => descriptions);
     const { page } = await tools.list(DEFAULT_QUERY);
     expect(page.map(({ id, description }) => [id, description])).toEqual([
       ['t', 'Does t.'],
@@ -60,13 +64,13 @@ describe('Tools', () => {
 
   it('reads descriptions again after a failure', async () => {
     const results = [Promise.reject(new Error('unreadable')), Promise.resolve([])];
-    const tools = new Tools([tool('t')], () => results.shift() ?? Promise.resolve([]));
+    const tools = new Tools([createTool('t')], () => results.shift() ?? Promise.resolve([]));
     await expect(tools.list(DEFAULT_QUERY)).rejects.toThrow('unreadable');
     expect((await tools.list(DEFAULT_QUERY)).page).toMatchObject([{ id: 't' }]);
   });
 
   it('shows the arguments of a tool', async () => {
-    expect(await new Tools([tool('t')]).find('t')).toMatchObject({
+    expect(await new Tools([createTool('t')]).find('t')).toMatchObject({
       ...{ id: 't', name: 't', hostedApiKey: 'none' },
       params: {
         city: { type: 'string', required: true, description: 'Where.' },
@@ -78,19 +82,19 @@ describe('Tools', () => {
   });
 
   it('finds arguments that do not match the schema', () => {
-    const tools = new Tools([tool('t')]);
+    const tools = new Tools([createTool('t')]);
     expect(tools.validateArguments('t', { city: 'Ulm', days: 2 })).toEqual([]);
     expect(tools.validateArguments('t', { days: 'two' }).map(({ path }) => path)).toEqual(['city', 'days']);
   });
 
   it('returns the output of a tool', async () => {
-    const received: Json[] = [];
+    const receivedArguments: Json[] = [];
     const outcome = await runTool(async (args, { params, idempotencyKey }) => {
-      received.push(args, params, idempotencyKey);
+      receivedArguments.push(args, params, idempotencyKey);
       return { warm: true };
     });
     expect(outcome).toEqual({ status: 'completed', output: { warm: true }, error: null });
-    expect(received).toEqual([{ city: 'Ulm' }, {}, 'k']);
+    expect(receivedArguments).toEqual([{ city: 'Ulm' }, {}, 'k']);
     const outcomeWithoutResult = await runTool(async () => undefined as never);
     expect(outcomeWithoutResult).toMatchObject({ status: 'completed', output: null });
   });
@@ -124,8 +128,10 @@ describe('Tools', () => {
   });
 
   it('refuses two tools with the same id, and parameters that do not describe an object', () => {
-    expect(() => new Tools([tool('t'), tool('t')])).toThrow('two tools with the id "t"');
-    expect(() => new Tools([{ ...tool('t'), parameters: { type: 'string' } }])).toThrow('not the schema');
-    expect(() => new Tools([{ ...tool('t'), parameters: {} }])).toThrow('not the schema');
+    expect(() => new Tools([createTool('t'), createTool('t')])).toThrow('two tools with the id "t"');
+    expect(() => new Tools([{ ...createTool('t'), parameters: { type: 'string' } }])).toThrow(
+      'not the schema',
+    );
+    expect(() => new Tools([{ ...createTool('t'), parameters: {} }])).toThrow('not the schema');
   });
 });

@@ -92,7 +92,7 @@ interface ToolEntry {
 /** The registered and the described tools of a host. A registered tool replaces a described tool with the same id. */
 export class Tools {
   readonly #registeredTools: ReadonlyMap<string, ToolEntry>;
-  readonly #readAll: () => Promise<ReadonlyMap<string, ToolEntry>>;
+  readonly #loadTools: () => Promise<ReadonlyMap<string, ToolEntry>>;
 
   /**
    * Throws a RangeError for two registered tools with the same id, and for parameters that are not the schema of an
@@ -108,7 +108,7 @@ export class Tools {
       entries.set(tool.id, { tool, schema: schemaOf(tool) });
     }
     this.#registeredTools = entries;
-    this.#readAll = loadOnce(async () => {
+    this.#loadTools = loadOnce(async () => {
       const descriptions = await describe();
       return new Map([...descriptions.map((tool): [string, ToolEntry] => [tool.id, { tool }]), ...entries]);
     });
@@ -118,7 +118,7 @@ export class Tools {
   async list(query: ToolsQuery): Promise<{ page: ToolSummary[]; next: CatalogPosition | undefined }> {
     const { search, hostedApiKey = 'none', oauthProvider, sortBy } = query;
     if (hostedApiKey !== 'none' || oauthProvider !== undefined) return { page: [], next: undefined };
-    const summaries = [...(await this.#readAll()).values()]
+    const summaries = [...(await this.#loadTools()).values()]
       .map(({ tool }) => summaryOf(tool))
       .filter(({ id, name, description }) => matchesSearch(search, [id, name, description]));
     return pageOfItems(summaries, query, (tool) => [tool[sortBy], tool.id]);
@@ -126,7 +126,7 @@ export class Tools {
 
   /** Returns the tool with its arguments; undefined for an unknown tool. */
   async find(id: string): Promise<ToolDetail | undefined> {
-    const tool = (await this.#readAll()).get(id)?.tool;
+    const tool = (await this.#loadTools()).get(id)?.tool;
     return tool && { ...summaryOf(tool), params: paramsOf(tool.parameters), outputs: {} };
   }
 
@@ -144,7 +144,7 @@ export class Tools {
     const timeout = AbortSignal.timeout(timeoutMs);
     const runSignal = AbortSignal.any([signal, timeout]);
     try {
-      const call = { params: {}, credential: noCredential, idempotencyKey, signal: runSignal };
+      const call = { params: {}, credential: rejectCredential, idempotencyKey, signal: runSignal };
       const output = tool.run(args, call);
       return completedOutcome(await Promise.race([output, rejectOnAbort(runSignal)]));
     } catch (error) {
@@ -155,7 +155,7 @@ export class Tools {
 }
 
 /** A call outside a run has no credential: nothing would redact its secret. */
-function noCredential(): Promise<never> {
+function rejectCredential(): Promise<never> {
   return Promise.reject(new Error('The tool needs a stored credential, which it has only in a workflow.'));
 }
 

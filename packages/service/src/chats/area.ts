@@ -11,7 +11,7 @@ import { CHAT_MIGRATIONS } from './tables.ts';
 import type { Db } from './tables.ts';
 import { pageHandlers } from './handlers.ts';
 
-const CHATS = {
+const CHAT_OPERATIONS = {
   getChatDeployment,
   replaceChatDeployment,
   deleteChatDeployment,
@@ -22,10 +22,14 @@ const CHATS = {
  * Returns the area (a module of API operations with its own tables) of chats and forms: their deployments, their pages,
  * and the runs that people start on them.
  */
-export function chats({ store }: { store: ServiceStore }): Area<AreaContext & ChatServices, typeof CHATS> {
+export function chats({
+  store,
+}: {
+  store: ServiceStore;
+}): Area<AreaContext & ChatServices, typeof CHAT_OPERATIONS> {
   return {
     name: 'chats',
-    operations: CHATS,
+    operations: CHAT_OPERATIONS,
     migrations: CHAT_MIGRATIONS,
     services: (context) => ({ ...context, store, db: context.database as Db }),
     handlers: (services) => pageHandlers(services),

@@ -39,7 +39,7 @@ const PASSWORD_RATE_LIMIT = { capacity: 100, perMinute: 60 };
 const PASSWORD_RATE_LIMIT_PER_ADDRESS = { capacity: 10, perMinute: 5 };
 
 const COOKIE_NAME = 'heddle_page';
-const PASSWORD_BYTES = 4096;
+const MAX_PASSWORD_BODY_BYTES = 4096;
 
 const passwordBody = z.strictObject({ password: z.string().min(1).max(256) });
 
@@ -123,14 +123,16 @@ class PageHandler {
   async handle(context: PageContext, subpath: string): Promise<Response> {
     const { method } = context.request;
     const [, name = '', action] = /^([^/]+)(?:\/([^/]+))?$/.exec(subpath) ?? [];
-    if (method === 'GET' || method === 'HEAD') return this.#get(context, name, action);
+    if (method === 'GET' || method === 'HEAD') return this.#handleGet(context, name, action);
     const deployment = method === 'POST' ? await this.#findLiveDeployment(context.page, name) : undefined;
     if (!deployment || (action !== undefined && action !== 'password')) throw notFound('Page');
     requireSameSite(context.request);
-    return action === 'password' ? this.#signIn(context, deployment.chat) : this.#start(context, deployment);
+    return action === 'password'
+      ? this.#signIn(context, deployment.chat)
+      : this.#startRun(context, deployment);
   }
 
-  async #get(context: PageContext, name: string, fileName: string | undefined): Promise<Response> {
+  async #handleGet(context: PageContext, name: string, fileName: string | undefined): Promise<Response> {
     const asset = name === 'assets' && fileName !== undefined && (await assetResponse(fileName));
     if (asset) return asset;
     const deployment =
@@ -139,7 +141,7 @@ class PageHandler {
   }
 
   /** Starts a run if the person may use the page. Throws 401, 429. */
-  async #start(context: PageContext, deployment: LiveDeployment): Promise<Response> {
+  async #startRun(context: PageContext, deployment: LiveDeployment): Promise<Response> {
     if (!this.#isAdmitted(context.request, deployment.chat))
       throw new ApiError(401, 'A password is required');
     await this.#enforceLimit(this.#limiters.runs, context, deployment.chat);
@@ -174,7 +176,7 @@ class PageHandler {
   }
 
   async #signIn({ request, path, address }: PageContext, chat: ChatRow): Promise<Response> {
-    const { password } = await this.#readBody(request, passwordBody, PASSWORD_BYTES);
+    const { password } = await this.#readBody(request, passwordBody, MAX_PASSWORD_BODY_BYTES);
     const { password_hash: hash, id } = chat;
     if (hash === null) return Response.json({ success: true });
     await this.#enforceLimit(this.#limiters.passwords, { address }, chat);

@@ -41,17 +41,17 @@ const COMMON_FIELDS = {
   params: workflowPath,
   query: noQuery,
 } as const;
-const ADMIN = { role: 'admin', principals: USER_PRINCIPALS, capability: 'deploy.chat' } as const;
-const READ = { scope: 'api:read', errors: [400, 401, 403, 404, 429] } as const;
-const WRITE = { scope: 'api:write' } as const;
+const ADMIN_FIELDS = { role: 'admin', principals: USER_PRINCIPALS, capability: 'deploy.chat' } as const;
+const READ_FIELDS = { scope: 'api:read', errors: [400, 401, 403, 404, 429] } as const;
+const WRITE_FIELDS = { scope: 'api:write' } as const;
 const PATH = '/api/v2/workflows/{workflowId}/deployments/chat';
 
 const positionCodec = cursorCodec(schemas.position);
 
 export const getChatDeployment = defineOperation({
   ...COMMON_FIELDS,
-  ...ADMIN,
-  ...READ,
+  ...ADMIN_FIELDS,
+  ...READ_FIELDS,
   id: 'getWorkflowChatDeployment',
   method: 'GET',
   path: PATH,
@@ -66,8 +66,8 @@ export const getChatDeployment = defineOperation({
 
 export const replaceChatDeployment = defineOperation({
   ...COMMON_FIELDS,
-  ...ADMIN,
-  ...WRITE,
+  ...ADMIN_FIELDS,
+  ...WRITE_FIELDS,
   id: 'replaceWorkflowChatDeployment',
   method: 'PUT',
   path: PATH,
@@ -96,8 +96,8 @@ export const replaceChatDeployment = defineOperation({
 
 export const deleteChatDeployment = defineOperation({
   ...COMMON_FIELDS,
-  ...ADMIN,
-  ...WRITE,
+  ...ADMIN_FIELDS,
+  ...WRITE_FIELDS,
   id: 'deleteWorkflowChatDeployment',
   method: 'DELETE',
   path: PATH,
@@ -121,7 +121,7 @@ export const deleteChatDeployment = defineOperation({
 });
 
 export const listChatDeployments = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'listChatDeployments',
   method: 'GET',
   path: '/api/v2/chat-deployments',
@@ -137,7 +137,7 @@ export const listChatDeployments = defineOperation({
   ],
   async handle({ db }, { query, origin }) {
     const { workspaceId, limit } = query;
-    const [after] = positionCodec.decode(query.cursor, { workspaceId }) ?? [];
+    const [afterPosition] = positionCodec.decode(query.cursor, { workspaceId }) ?? [];
     const fetchedRows = await db
       .selectFrom('chats')
       .innerJoin('workflows', 'workflows.id', 'chats.workflow_id')
@@ -145,7 +145,7 @@ export const listChatDeployments = defineOperation({
       .select(['workflows.active_version', 'workflows.archived_at'])
       .where('chats.workspace_id', '=', workspaceId)
       .where('workflows.archived_at', 'is', null)
-      .$if(after !== undefined, (builder) => builder.where('chats.id', '>', after ?? ''))
+      .$if(afterPosition !== undefined, (builder) => builder.where('chats.id', '>', afterPosition ?? ''))
       .orderBy('chats.id')
       .limit(limit + 1)
       .execute();

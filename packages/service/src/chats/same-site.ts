@@ -5,8 +5,8 @@ import { ApiError } from '@heddle/api';
  * send without a CORS preflight.
  */
 export function requireSameSite({ headers }: Request): void {
-  const type = headers.get('content-type') ?? '';
-  if (!/^application\/json\s*(?:;|$)/i.test(type))
+  const contentType = headers.get('content-type') ?? '';
+  if (!/^application\/json\s*(?:;|$)/i.test(contentType))
     throw new ApiError(415, 'The body must be sent as application/json');
   const site = headers.get('sec-fetch-site');
   if (site !== null && site !== 'same-origin' && site !== 'none')

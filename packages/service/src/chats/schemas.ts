@@ -1,7 +1,7 @@
 import { cursor, pageLimit, timestamp, workspaceId } from '@heddle/api/areas';
 import * as z from 'zod';
 
-const MAX_TEXT = 2000;
+const MAX_TEXT_CHARS = 2000;
 const MAX_OUTPUTS = 20;
 
 const page = z.enum(['chat', 'form']);
@@ -15,10 +15,10 @@ export const identifier = z
 export const chatBody = z.strictObject({
   identifier,
   title: z.string().trim().min(1).max(100),
-  description: z.string().max(MAX_TEXT).nullable().default(null),
+  description: z.string().max(MAX_TEXT_CHARS).nullable().default(null),
   welcomeMessage: z
     .string()
-    .max(MAX_TEXT)
+    .max(MAX_TEXT_CHARS)
     .nullable()
     .default(null)
     .describe('Shown before the first message'),

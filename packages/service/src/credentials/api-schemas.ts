@@ -12,7 +12,7 @@ import {
 
 // Schemas of the HTTP API. In the API, a credential with an API key also has the type `service_account`.
 
-export const TYPES = ['oauth', 'service_account'] as const;
+export const CREDENTIAL_TYPES = ['oauth', 'service_account'] as const;
 const id = z.string().min(1).max(255);
 
 /** An id that the caller has chosen. It is used in URLs and files, so it has no special characters. */
@@ -24,7 +24,7 @@ export const workspaceQuery = z.strictObject({ workspaceId });
 
 export const listQuery = z.strictObject({
   workspaceId,
-  type: z.enum(TYPES).optional(),
+  type: z.enum(CREDENTIAL_TYPES).optional(),
   providerId: id.optional(),
   search: z.string().min(1).max(200).optional(),
   sortBy: z.enum(['displayName', 'createdAt', 'updatedAt']).default('createdAt'),
@@ -62,7 +62,7 @@ export const keyJson = z.strictObject({ apiToken: apiKey });
 
 export const credential = z.object({
   id: z.string(),
-  type: z.enum(TYPES),
+  type: z.enum(CREDENTIAL_TYPES),
   displayName: z.string(),
   description: z.string().nullable(),
   providerId: z.string().nullable(),

@@ -12,7 +12,7 @@ import {
 import type { CredentialServices } from './operations.ts';
 import type { CredentialProviders } from './providers.ts';
 
-export const CREDENTIALS = {
+export const CREDENTIAL_OPERATIONS = {
   listCredentials,
   listCredentialProviders,
   createServiceAccountCredential,
@@ -32,10 +32,10 @@ export function credentials({
   store: ServiceStore;
   sealer: Sealer;
   providers?: CredentialProviders | undefined;
-}): Area<CredentialServices, typeof CREDENTIALS> {
+}): Area<CredentialServices, typeof CREDENTIAL_OPERATIONS> {
   return {
     name: 'credentials',
-    operations: CREDENTIALS,
+    operations: CREDENTIAL_OPERATIONS,
     migrations: CREDENTIAL_MIGRATIONS,
     services: ({ now }) => ({ store, sealer, providers, now }),
   };

@@ -10,7 +10,7 @@ import {
   providerId as providerSchema,
 } from './schemas.ts';
 import type { CredentialType, Material } from './schemas.ts';
-import { countCredentials, pageOfCredentials, putCredential, removeCredential } from './store.ts';
+import { countCredentials, readPageOfCredentials, putCredential, removeCredential } from './store.ts';
 import type { CredentialPosition } from './store.ts';
 import type { CredentialInfo, CredentialTables } from './tables.ts';
 
@@ -34,7 +34,7 @@ export interface StoredCredential {
 }
 
 /** A credential to store. */
-export interface CredentialToStore {
+export interface CredentialInput {
   workspaceId: string;
   name: string;
   provider: string;
@@ -56,7 +56,7 @@ function withCredentialTables(database: Database): Kysely<CredentialTables> {
 export async function storeCredential(
   database: Database,
   sealer: Sealer,
-  input: CredentialToStore,
+  input: CredentialInput,
 ): Promise<{ credential: StoredCredential; isNew: boolean }> {
   requireValid('name', credentialName, input.name);
   requireValid('provider', providerSchema, input.provider);
@@ -71,7 +71,7 @@ export async function storeCredential(
         ...{ accountId: account, createdBy: null, material, now: new Date().toISOString() },
       });
       if (!result)
-        throw new RangeError(`Another credential has the name ${JSON.stringify(name)}: choose another one.`);
+        throw new RangeError(`Another credential has the name ${JSON.stringify(name)}: choose another name.`);
       const { row, isNew } = result;
       if (isNew && (await countCredentials(db, workspaceId)) > MAX_CREDENTIALS)
         throw new RangeError(`The workspace has ${MAX_CREDENTIALS} credentials already.`);
@@ -83,12 +83,15 @@ export async function storeCredential(
 export async function listCredentials(database: Database, workspaceId: string): Promise<StoredCredential[]> {
   const credentials: StoredCredential[] = [];
   const query = { workspaceId, sortBy: 'displayName', sortOrder: 'asc', limit: PAGE_SIZE } as const;
-  let after: CredentialPosition | undefined;
+  let afterPosition: CredentialPosition | undefined;
   do {
-    const { rows, next } = await pageOfCredentials(withCredentialTables(database), { ...query, after });
+    const { rows, next } = await readPageOfCredentials(withCredentialTables(database), {
+      ...query,
+      afterPosition,
+    });
     credentials.push(...rows.map(viewOf));
-    after = next;
-  } while (after);
+    afterPosition = next;
+  } while (afterPosition);
   return credentials;
 }
 

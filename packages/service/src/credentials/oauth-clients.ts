@@ -2,7 +2,7 @@ import type { EgressPolicy } from '@heddle/sandbox/egress';
 import type * as openidClient from 'openid-client';
 import type { Configuration, CustomFetch, ServerMetadata, TokenEndpointResponse } from 'openid-client';
 import * as z from 'zod';
-import { providerUrl } from '../access/bounded-fetch.ts';
+import { parseProviderUrl } from '../access/bounded-fetch.ts';
 import { material as materialSchema, providerId } from './schemas.ts';
 import type { OAuthMaterial } from './schemas.ts';
 
@@ -99,7 +99,7 @@ export function isInvalidGrant(error: unknown): boolean {
   return error instanceof OAuthError && error.code === 'invalid_grant';
 }
 
-/** An authorization that a person has to give in a browser. */
+/** An authorization that a person has to grant in a browser. */
 export interface Authorization {
   /** The URL for the browser. */
   url: string;
@@ -202,7 +202,7 @@ export class OAuthClients {
   #configurationOf(provider: string, client: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
     let configuration = this.#configurations.get(provider);
     if (!configuration) {
-      configuration = this.#configure(client, oauth).catch((error: unknown) => {
+      configuration = this.#createConfiguration(client, oauth).catch((error: unknown) => {
         this.#configurations.delete(provider);
         throw error;
       });
@@ -211,7 +211,7 @@ export class OAuthClients {
     return configuration;
   }
 
-  async #configure(client: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
+  async #createConfiguration(client: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
     const { issuer, authorizationUrl = '', tokenUrl = '', clientId } = client;
     const fetch = await (this.#fetch ??= this.#createEgressFetch());
     const timeout = this.#timeoutMs / 1000;
@@ -315,7 +315,7 @@ function refuseReservedParameters(parameters: object, context: z.RefinementCtx):
 
 function checkUrl(url: string, context: z.RefinementCtx): void {
   try {
-    providerUrl(url, 'The URL');
+    parseProviderUrl(url, 'The URL');
   } catch {
     context.addIssue({ code: 'custom', message: 'must be an https URL without a password' });
   }
@@ -333,10 +333,10 @@ function accountOf(claims: { sub: string; email?: unknown } | undefined): string
 }
 
 /** Codes of OAuth errors: RFC 6749, 5.2. Anything else is text of the server, which may contain a token. */
-const ERROR_CODE = /^[a-z_]{1,64}$/;
+const OAUTH_ERROR_CODE = /^[a-z_]{1,64}$/;
 
 /** Codes of errors of Node.js, of the egress library and of openid-client. */
-const FAILURE_CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
+const LIBRARY_ERROR_CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
 
 interface ErrorFields {
   error?: unknown;
@@ -349,12 +349,14 @@ interface ErrorFields {
 function toOAuthError(provider: string, error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
   const failure = (error ?? {}) as ErrorFields;
-  const oauthCode = matchingString(failure.error, ERROR_CODE);
+  const oauthCode = matchingString(failure.error, OAUTH_ERROR_CODE);
   if (oauthCode === 'invalid_grant')
     return new OAuthError('invalid_grant', `${provider} no longer accepts the authorization (${oauthCode}).`);
   const { code: causeCode } = (failure.cause ?? {}) as ErrorFields;
   const code =
-    oauthCode ?? matchingString(failure.code, FAILURE_CODE) ?? matchingString(causeCode, FAILURE_CODE);
+    oauthCode ??
+    matchingString(failure.code, LIBRARY_ERROR_CODE) ??
+    matchingString(causeCode, LIBRARY_ERROR_CODE);
   const details = [
     code ?? 'no response',
     ...(typeof failure.status === 'number' ? [`status ${failure.status}`] : []),

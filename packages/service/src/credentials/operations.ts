@@ -28,7 +28,7 @@ import {
   changeCredential,
   countCredentials,
   findCredentialRow,
-  pageOfCredentials,
+  readPageOfCredentials,
   removeCredential,
 } from './store.ts';
 import type { CredentialInfo, CredentialTables } from './tables.ts';
@@ -43,16 +43,16 @@ export interface CredentialServices {
 
 type CredentialView = z.output<typeof schemas.credential>;
 
-const READ = {
+const READ_FIELDS = {
   tag: 'Credentials',
   scope: 'api:read',
   role: 'read',
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
-const WRITE = { tag: 'Credentials', scope: 'api:write', principals: USER_PRINCIPALS } as const;
+const WRITE_FIELDS = { tag: 'Credentials', scope: 'api:write', principals: USER_PRINCIPALS } as const;
 /** The common part of the operations that change one credential. Its creator and workspace admins may call them. */
-const CHANGE = {
-  ...WRITE,
+const CHANGE_FIELDS = {
+  ...WRITE_FIELDS,
   role: 'read',
   path: '/api/v2/credentials/{credentialId}',
   resource: workspace('query'),
@@ -68,7 +68,7 @@ function databaseOf({ store }: CredentialServices): Kysely<CredentialTables> {
 const positionCodec = cursorCodec(schemas.position);
 
 export const listCredentials = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'listCredentials',
   capability: 'integrations.manage',
   method: 'GET',
@@ -80,19 +80,23 @@ export const listCredentials = defineOperation({
   success: [{ status: 200, schema: schemas.credential, isPage: true, description: 'A page of credentials' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query, principal }) {
-    const after = positionCodec.decode(query.cursor, query);
+    const afterPosition = positionCodec.decode(query.cursor, query);
     const isAdmin = await isWorkspaceAdmin(services.store, principal, query.workspaceId);
     const types =
       query.type &&
       (query.type === 'oauth' ? (['oauth'] as const) : (['api_key', 'service_account'] as const));
-    const { rows, next } = await pageOfCredentials(databaseOf(services), { ...query, types, after });
+    const { rows, next } = await readPageOfCredentials(databaseOf(services), {
+      ...query,
+      types,
+      afterPosition,
+    });
     const page = rows.map((row) => viewOf(row, isAdmin || isCreator(row, principal)));
     return { page, nextCursor: positionCodec.encode(next, query) };
   },
 });
 
 export const listCredentialProviders = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'listCredentialProviders',
   capability: 'integrations.manage',
   method: 'GET',
@@ -109,7 +113,7 @@ export const listCredentialProviders = defineOperation({
 });
 
 export const createServiceAccountCredential = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   role: 'write',
   id: 'createServiceAccountCredential',
   capability: 'integrations.manage',
@@ -145,7 +149,7 @@ export const createServiceAccountCredential = defineOperation({
 });
 
 export const updateCredential = defineOperation({
-  ...CHANGE,
+  ...CHANGE_FIELDS,
   id: 'updateCredential',
   capability: 'integrations.manage',
   audit: { resourceType: 'credential', actions: ['CREDENTIAL_UPDATED'] },
@@ -157,7 +161,7 @@ export const updateCredential = defineOperation({
   async handle(services, { path, query, body, principal, recordAudit }) {
     const row = await findChangeableCredential(services, principal, { ...query, id: path.credentialId });
     const { displayName, description } = body;
-    const material = replacementOf(row, body);
+    const material = newMaterialOf(row, body);
     if (material) requireSealingKey(services.sealer);
     const changes = { displayName, description, material, now: isoNow(services) };
     const changedRow = await databaseOf(services)
@@ -177,7 +181,7 @@ export const updateCredential = defineOperation({
 });
 
 export const deleteCredential = defineOperation({
-  ...CHANGE,
+  ...CHANGE_FIELDS,
   id: 'deleteCredential',
   capability: 'integrations.manage',
   audit: { resourceType: 'credential', actions: ['CREDENTIAL_DELETED'] },
@@ -235,7 +239,7 @@ function tryParseJson(text: string): unknown {
 }
 
 /** Returns the new material; undefined to keep the current one. */
-function replacementOf(
+function newMaterialOf(
   { type }: CredentialInfo,
   { apiToken, serviceAccountJson }: z.output<typeof schemas.updateBody>,
 ): Material | undefined {

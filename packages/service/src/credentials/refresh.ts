@@ -37,9 +37,9 @@ export interface RefreshOptions {
 }
 
 /** A token is refreshed this long before it expires. */
-const REFRESH_BEFORE_MS = 60_000;
+const REFRESH_BEFORE_EXPIRY_MS = 60_000;
 /** A token that expires within this time is no longer used: it could expire before it reaches the provider. */
-const MIN_LIFE_MS = 5_000;
+const MIN_LIFETIME_MS = 5_000;
 /** Duration of the lease of a refresh: longer than its requests may take. */
 const REFRESH_LEASE_MS = 30_000;
 /** Longer than the lease: if the process with the lease dies, a waiting caller acquires it and refreshes the token. */
@@ -176,15 +176,15 @@ export class TokenRefresher {
 
   #createLease() {
     const now = this.#now();
-    return { owner: this.#owner, now: iso(now), expiresAt: iso(now + REFRESH_LEASE_MS) };
+    return { owner: this.#owner, now: toIso(now), expiresAt: toIso(now + REFRESH_LEASE_MS) };
   }
 
   #needsRefresh({ expiresMs }: OAuthMaterial): boolean {
-    return expiresMs !== undefined && expiresMs - this.#now() < REFRESH_BEFORE_MS;
+    return expiresMs !== undefined && expiresMs - this.#now() < REFRESH_BEFORE_EXPIRY_MS;
   }
 
   #isUsable({ expiresMs }: OAuthMaterial): boolean {
-    return expiresMs === undefined || expiresMs - this.#now() >= MIN_LIFE_MS;
+    return expiresMs === undefined || expiresMs - this.#now() >= MIN_LIFETIME_MS;
   }
 
   #now(): number {
@@ -192,7 +192,7 @@ export class TokenRefresher {
   }
 
   #isoNow(): string {
-    return iso(this.#now());
+    return toIso(this.#now());
   }
 
   #wait(ms: number): Promise<void> {
@@ -201,7 +201,7 @@ export class TokenRefresher {
   }
 }
 
-function iso(ms: number): string {
+function toIso(ms: number): string {
   return new Date(ms).toISOString();
 }
 

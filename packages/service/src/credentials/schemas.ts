@@ -15,14 +15,17 @@ export const MAX_ACCOUNT_KEY_CHARS = 131_072;
 const MAX_TOKEN_CHARS = 16_384;
 
 /** The control characters, written out, because not every consumer of the schema supports `\p{Cc}`. */
-const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
-const NAME = new RegExp(String.raw`^[^\s${CONTROL}](?:[^${CONTROL}]*[^\s${CONTROL}])?$`, 'u');
+const CONTROL_CHARACTERS = String.raw`\u0000-\u001f\u007f-\u009f`;
+const NAME_PATTERN = new RegExp(
+  String.raw`^[^\s${CONTROL_CHARACTERS}](?:[^${CONTROL_CHARACTERS}]*[^\s${CONTROL_CHARACTERS}])?$`,
+  'u',
+);
 
 export const credentialName = z
   .string()
   .min(1)
   .max(MAX_NAME_CHARS)
-  .regex(NAME, 'a name has no control characters and no white space at its ends')
+  .regex(NAME_PATTERN, 'a name has no control characters and no white space at its ends')
   .refine((name) => name.isWellFormed(), 'the name is not valid Unicode');
 
 /** The id of a provider. Names of models contain it: PROVIDER/MODEL. */

@@ -2,12 +2,12 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createPostgresDatabase, storesToTest } from '../../../../test/support/postgres.ts';
-import { rotateStoredSecrets } from '../rotation.ts';
-import { keysInText, Sealer } from '../sealing.ts';
+import { resealStoredSecrets } from '../reseal.ts';
+import { parseKeys, Sealer } from '../sealing.ts';
 import { setStoredSecret } from '../secrets/manage.ts';
 import { openServiceStore } from '../store/open.ts';
 import { listCredentials, removeStoredCredential, storeCredential } from './manage.ts';
-import type { CredentialToStore } from './manage.ts';
+import type { CredentialInput } from './manage.ts';
 import { MAX_CREDENTIALS } from './schemas.ts';
 import { findCredentialRow, findOldestCredentialRow, openMaterial } from './store.ts';
 import type { CredentialRow, CredentialTables } from './tables.ts';
@@ -37,9 +37,9 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
     const userId = await workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'A' });
     const workspaceId = await workspaces.createWorkspace('Mine', userId);
     const otherWorkspaceId = await workspaces.createWorkspace('Other', userId);
-    const sealer = new Sealer(keysInText(OLD_KEY));
+    const sealer = new Sealer(parseKeys(OLD_KEY));
     const db = database as Kysely<CredentialTables>;
-    const add = (overrides: Partial<CredentialToStore> = {}) =>
+    const add = (overrides: Partial<CredentialInput> = {}) =>
       storeCredential(database, sealer, {
         ...{ workspaceId, name: 'Shop', provider: 'shop' },
         material: { type: 'api_key', key: KEY },
@@ -55,8 +55,8 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
     const { credential, isNew } = await add({ description: 'of the shop' });
     expect(isNew).toBe(true);
     expect(openMaterial(sealer, await readRow(credential.id))).toEqual({ type: 'api_key', key: KEY });
-    const replaced = await add({ material: { type: 'api_key', key: 'sk-another-key' } });
-    expect(replaced).toMatchObject({
+    const replacement = await add({ material: { type: 'api_key', key: 'sk-another-key' } });
+    expect(replacement).toMatchObject({
       isNew: false,
       credential: { id: credential.id, description: 'of the shop' },
     });
@@ -121,7 +121,7 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
     );
   });
 
-  it.each<[string, Partial<CredentialToStore>]>([
+  it.each<[string, Partial<CredentialInput>]>([
     ['name', { name: '' }],
     ['name', { name: ' x' }],
     ['name', { name: 'a\u0000b' }],
@@ -167,16 +167,16 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
     const { database, workspaceId, add, readRow } = await setup(
       kind === 'postgres' ? await createPostgresDatabase() : undefined,
     );
-    const oldSealer = new Sealer(keysInText(OLD_KEY));
+    const oldSealer = new Sealer(parseKeys(OLD_KEY));
     await setStoredSecret(database, oldSealer, { workspaceId, name: 'TOKEN', value: 'a secret value' });
     const ids: string[] = [];
     for (let index = 0; index < 120; index++) ids.push((await add({ name: `Shop ${index}` })).credential.id);
-    const sealerWithBothKeys = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
-    expect(await rotateStoredSecrets(database, sealerWithBothKeys, undefined)).toMatchObject({
+    const sealerWithBothKeys = new Sealer(parseKeys(`${NEW_KEY},${OLD_KEY}`));
+    expect(await resealStoredSecrets(database, sealerWithBothKeys, undefined)).toMatchObject({
       resealed: 121,
     });
-    expect(await rotateStoredSecrets(database, sealerWithBothKeys, undefined)).toMatchObject({ resealed: 0 });
-    const sealer = new Sealer(keysInText(NEW_KEY));
+    expect(await resealStoredSecrets(database, sealerWithBothKeys, undefined)).toMatchObject({ resealed: 0 });
+    const sealer = new Sealer(parseKeys(NEW_KEY));
     for (const id of ids)
       expect(openMaterial(sealer, await readRow(id))).toEqual({ type: 'api_key', key: KEY });
     expect(await readRow(ids[0] as string)).toMatchObject({ version: 1 });

@@ -40,7 +40,7 @@ export interface CredentialsQuery {
   sortBy: 'displayName' | 'createdAt' | 'updatedAt';
   sortOrder: 'asc' | 'desc';
   limit: number;
-  after?: CredentialPosition | undefined;
+  afterPosition?: CredentialPosition | undefined;
 }
 
 /** The value of the sort column and the id in the last row of a page. */
@@ -238,17 +238,17 @@ export async function countCredentials(db: Db, workspaceId: string): Promise<num
 }
 
 /** Returns a page of credentials without their material, and the position of its last row if more follow. */
-export async function pageOfCredentials(
+export async function readPageOfCredentials(
   db: Db,
   query: CredentialsQuery,
 ): Promise<{ rows: CredentialInfo[]; next: CredentialPosition | undefined }> {
   const { workspaceId, types, providerId, search } = query;
   const column = SORT_COLUMNS[query.sortBy];
-  let select = db.selectFrom('credentials').select(COLUMNS).where('workspace_id', '=', workspaceId);
-  if (types !== undefined) select = select.where('type', 'in', [...types]);
-  if (providerId !== undefined) select = select.where('provider_id', '=', providerId);
-  if (search !== undefined) select = select.where(containsCondition('display_name', search));
-  return readPage(select, [column, 'id'], query, (row): CredentialPosition => [row[column], row.id]);
+  let selectQuery = db.selectFrom('credentials').select(COLUMNS).where('workspace_id', '=', workspaceId);
+  if (types !== undefined) selectQuery = selectQuery.where('type', 'in', [...types]);
+  if (providerId !== undefined) selectQuery = selectQuery.where('provider_id', '=', providerId);
+  if (search !== undefined) selectQuery = selectQuery.where(containsCondition('display_name', search));
+  return readPage(selectQuery, [column, 'id'], query, (row): CredentialPosition => [row[column], row.id]);
 }
 
 /** Returns the row with this id; undefined if the workspace has none. */

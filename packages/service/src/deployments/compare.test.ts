@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { cpuMsOf } from '../../../../test/support/cpu.ts';
+import { measureCpuMs } from '../../../../test/support/cpu.ts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compareGraphs } from './compare.ts';
 import type { ComparedGraph } from './compare.ts';
 
-function block(id: string, overrides: JsonObject = {}): JsonObject {
+function createBlock(id: string, overrides: JsonObject = {}): JsonObject {
   return { id, type: 'function', name: `Block ${id}`, position: { x: 0, y: 0 }, subBlocks: {}, ...overrides };
 }
 
-function graph(blocks: JsonObject[], overrides: Partial<ComparedGraph> = {}): ComparedGraph {
+function createGraph(blocks: JsonObject[], overrides: Partial<ComparedGraph> = {}): ComparedGraph {
   return {
     blocks: Object.fromEntries(blocks.map((draftBlock) => [draftBlock['id'], draftBlock])),
     edges: [],
@@ -22,16 +22,19 @@ function subBlocksWith(value: Json, type = 'code'): JsonObject {
 
 describe('compareGraphs', () => {
   it('finds no difference in positions, sizes, edge ids, key order, sub-block types and defaults', () => {
-    const base = graph([block('a', { subBlocks: subBlocksWith({ x: 1, y: 2 }) }), block('b')], {
-      edges: [{ id: 'e1', source: 'a', target: 'b', sourceHandle: 'source' }],
-      variables: { v1: { id: 'v1', name: 'n', type: 'string', value: 'x' } },
-    });
+    const base = createGraph(
+      [createBlock('a', { subBlocks: subBlocksWith({ x: 1, y: 2 }) }), createBlock('b')],
+      {
+        edges: [{ id: 'e1', source: 'a', target: 'b', sourceHandle: 'source' }],
+        variables: { v1: { id: 'v1', name: 'n', type: 'string', value: 'x' } },
+      },
+    );
     const ignoredFields: JsonObject = { position: { x: 9, y: 9 }, height: 40, enabled: true, locked: false };
     const data: JsonObject = { width: 1, height: 2 };
-    const target = graph(
+    const target = createGraph(
       [
-        block('b', { ...ignoredFields, data }),
-        block('a', { subBlocks: subBlocksWith({ y: 2, x: 1 }, 'short-input') }),
+        createBlock('b', { ...ignoredFields, data }),
+        createBlock('a', { subBlocks: subBlocksWith({ y: 2, x: 1 }, 'short-input') }),
       ],
       {
         edges: [{ id: 'e2', source: 'a', target: 'b', sourceHandle: null, targetHandle: 'target' }],
@@ -39,27 +42,27 @@ describe('compareGraphs', () => {
         loops: {},
       },
     );
-    const empty = { added: [], removed: [], changed: [] };
+    const noDifference = { added: [], removed: [], changed: [] };
     expect(compareGraphs(base, target)).toEqual({
       identical: true,
-      blocks: empty,
+      blocks: noDifference,
       edges: { added: [], removed: [] },
-      loops: empty,
-      parallels: empty,
-      variables: empty,
+      loops: noDifference,
+      parallels: noDifference,
+      variables: noDifference,
     });
   });
 
   it('names added, removed and changed blocks, and every changed field', () => {
-    const base = graph([block('a', { subBlocks: subBlocksWith('old') }), block('gone')]);
-    const target = graph([
-      block('a', {
+    const base = createGraph([createBlock('a', { subBlocks: subBlocksWith('old') }), createBlock('gone')]);
+    const target = createGraph([
+      createBlock('a', {
         name: 'New',
         enabled: false,
         subBlocks: { ...subBlocksWith('new'), extra: 'x' },
         data: { count: 3 },
       }),
-      block('new'),
+      createBlock('new'),
     ]);
     const { identical, blocks } = compareGraphs(base, target);
     expect(identical).toBe(false);
@@ -79,8 +82,8 @@ describe('compareGraphs', () => {
   });
 
   it('compares edges by the blocks and handles that they connect', () => {
-    const base = graph([], { edges: [{ id: '1', source: 'a', target: 'b' }] });
-    const target = graph([], { edges: [{ id: '1', source: 'a', target: 'b', sourceHandle: 'error' }] });
+    const base = createGraph([], { edges: [{ id: '1', source: 'a', target: 'b' }] });
+    const target = createGraph([], { edges: [{ id: '1', source: 'a', target: 'b', sourceHandle: 'error' }] });
     const defaults = { source: 'a', target: 'b', sourceHandle: null, targetHandle: null };
     expect(compareGraphs(base, target).edges).toEqual({
       added: [{ ...defaults, sourceHandle: 'error' }],
@@ -89,12 +92,12 @@ describe('compareGraphs', () => {
   });
 
   it('compares containers by id and variables by name', () => {
-    const base = graph([], {
+    const base = createGraph([], {
       loops: { l: { id: 'l', iterations: 3 }, m: { id: 'm' } },
       parallels: { p: { id: 'p', count: 1 } },
       variables: { v: { id: 'v', name: 'n', value: 1 }, w: { id: 'w', name: 'old' } },
     });
-    const target = graph([], {
+    const target = createGraph([], {
       loops: { l: { id: 'l', iterations: 4 } },
       parallels: { p: { id: 'p', count: 1 }, q: { id: 'q' } },
       variables: { x: { id: 'x', name: 'n', value: 2 }, y: { id: 'y', name: 'new' } },
@@ -106,8 +109,8 @@ describe('compareGraphs', () => {
   });
 
   it('shows no values, which may be secrets', () => {
-    const base = graph([block('a', { subBlocks: subBlocksWith('hunter1') })]);
-    const target = graph([block('a', { subBlocks: subBlocksWith('hunter2') })], {
+    const base = createGraph([createBlock('a', { subBlocks: subBlocksWith('hunter1') })]);
+    const target = createGraph([createBlock('a', { subBlocks: subBlocksWith('hunter2') })], {
       variables: { v: { id: 'v', name: 'n', value: 'hunter3' } },
     });
     expect(JSON.stringify(compareGraphs(base, target))).not.toContain('hunter');
@@ -123,21 +126,27 @@ describe('compareGraphs', () => {
   });
 
   it('accepts stored graphs with values that are not objects', () => {
-    const malformed: ComparedGraph = { blocks: { a: null, b: [1] }, edges: [null, 'x'], variables: { v: 3 } };
-    expect(compareGraphs(malformed, malformed).identical).toBe(true);
+    const malformedGraph: ComparedGraph = {
+      blocks: { a: null, b: [1] },
+      edges: [null, 'x'],
+      variables: { v: 3 },
+    };
+    expect(compareGraphs(malformedGraph, malformedGraph).identical).toBe(true);
   });
 
   it('compares the largest drafts in linear time', () => {
-    const blocks = Array.from({ length: 2000 }, (_, n) => block(`b${n}`, { subBlocks: subBlocksWith(n) }));
+    const blocks = Array.from({ length: 2000 }, (_, n) =>
+      createBlock(`b${n}`, { subBlocks: subBlocksWith(n) }),
+    );
     const edges = Array.from({ length: 10_000 }, (_, n) => ({
       source: `b${n % 2000}`,
       target: `b${n % 1999}`,
     }));
     const [first, second] = [
-      graph(blocks, { edges }),
-      graph(blocks.toReversed(), { edges: edges.toReversed() }),
+      createGraph(blocks, { edges }),
+      createGraph(blocks.toReversed(), { edges: edges.toReversed() }),
     ];
-    const cpuMs = cpuMsOf(() => expect(compareGraphs(first, second).identical).toBe(true));
+    const cpuMs = measureCpuMs(() => expect(compareGraphs(first, second).identical).toBe(true));
     expect(cpuMs).toBeLessThan(2000);
   });
 });

@@ -75,18 +75,20 @@ export function compareGraphs(base: ComparedGraph, target: ComparedGraph): Graph
     keyVariablesByName(base.variables ?? {}),
     keyVariablesByName(target.variables ?? {}),
   );
-  const lists = [blocks, edges, loops, parallels, variables].flatMap((part) => Object.values(part));
+  const lists = [blocks, edges, loops, parallels, variables].flatMap((difference) =>
+    Object.values(difference),
+  );
   return { identical: lists.every((list) => list.length === 0), blocks, edges, loops, parallels, variables };
 }
 
 function compareBlocks(base: JsonObject, target: JsonObject): GraphDifference['blocks'] {
   const { added, removed, shared } = compareKeys(base, target);
   const changed = shared.flatMap((id): BlockChange[] => {
-    const [before, after] = [objectOf(base, id), objectOf(target, id)];
-    const subBlocks = changedKeys(subBlockValues(before), subBlockValues(after));
-    const fields = changedKeys(comparedFields(before), comparedFields(after));
+    const [baseBlock, targetBlock] = [objectOf(base, id), objectOf(target, id)];
+    const subBlocks = changedKeys(subBlockValues(baseBlock), subBlockValues(targetBlock));
+    const fields = changedKeys(comparedFields(baseBlock), comparedFields(targetBlock));
     if (subBlocks.length === 0 && fields.length === 0) return [];
-    return [{ ...refOf(id, after), subBlocks, fields }];
+    return [{ ...refOf(id, targetBlock), subBlocks, fields }];
   });
   return {
     added: added.map((id) => refOf(id, objectOf(target, id))),
@@ -124,13 +126,13 @@ function withoutSizes(data: Json): Json {
 }
 
 function compareEdges(base: readonly Json[], target: readonly Json[]): GraphDifference['edges'] {
-  const [before, after] = [edgesByPorts(base), edgesByPorts(target)];
-  const edgesOnlyIn = (edges: Map<string, EdgeRef>, others: Map<string, EdgeRef>) =>
+  const [baseEdges, targetEdges] = [edgesByPorts(base), edgesByPorts(target)];
+  const edgesOnlyIn = (edges: Map<string, EdgeRef>, otherEdges: Map<string, EdgeRef>) =>
     [...edges.keys()]
-      .filter((key) => !others.has(key))
+      .filter((key) => !otherEdges.has(key))
       .toSorted()
       .flatMap((key) => edges.get(key) ?? []);
-  return { added: edgesOnlyIn(after, before), removed: edgesOnlyIn(before, after) };
+  return { added: edgesOnlyIn(targetEdges, baseEdges), removed: edgesOnlyIn(baseEdges, targetEdges) };
 }
 
 /** Returns the edges by the ports that they connect. Equal edges have one entry. */

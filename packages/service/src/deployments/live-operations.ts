@@ -13,11 +13,11 @@ import type * as z from 'zod';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
 import type { PlannedTrigger } from '../triggers/activation.ts';
 import {
-  READ,
+  READ_FIELDS,
   READ_ERRORS,
-  WRITE,
+  WRITE_FIELDS,
   defineOperation,
-  defineChange,
+  defineChangeOperation,
   auditActions,
   workflowResource,
 } from '../workflows/context.ts';
@@ -25,16 +25,16 @@ import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from '../workflows/draft-schemas.ts';
 import { toEngineFormat, readGraph } from '../workflows/graph.ts';
 import { redactCredentials } from '../workflows/redact.ts';
-import { activeVersion, deploymentOf, needsRedeployment, versionOf } from '../workflows/views.ts';
+import { findActiveVersion, deploymentOf, needsRedeployment, versionOf } from '../workflows/views.ts';
 
-const ADMIN = { ...WRITE, role: 'admin', principals: USER_PRINCIPALS } as const;
+const ADMIN_FIELDS = { ...WRITE_FIELDS, role: 'admin', principals: USER_PRINCIPALS } as const;
 
-export const deployWorkflow = defineChange({
+export const deployWorkflow = defineChangeOperation({
   id: 'deployWorkflow',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/deploy',
   summary: 'Deploy the draft as a new version',
-  ...ADMIN,
+  ...ADMIN_FIELDS,
   ...auditActions('WORKFLOW_DEPLOYED'),
   capability: 'deploy.api',
   resource: workflowResource,
@@ -68,12 +68,12 @@ export const deployWorkflow = defineChange({
   },
 });
 
-export const undeployWorkflow = defineChange({
+export const undeployWorkflow = defineChangeOperation({
   id: 'undeployWorkflow',
   method: 'DELETE',
   path: '/api/v2/workflows/{workflowId}/deploy',
   summary: 'Undeploy the workflow',
-  ...ADMIN,
+  ...ADMIN_FIELDS,
   ...auditActions('WORKFLOW_UNDEPLOYED'),
   capability: 'deploy.api',
   resource: workflowResource,
@@ -97,19 +97,19 @@ export const getWorkflowDeployment = defineOperation({
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/deployment',
   summary: 'Get the state of the deployment',
-  ...READ,
+  ...READ_FIELDS,
   resource: workflowResource,
   params: workflowPath,
   query: noQuery,
   success: [{ status: 200, schema: schemas.deploymentDetail, description: 'The deployment' }],
   errors: READ_ERRORS,
   async handle(services, { origin }, row) {
-    const active = await activeVersion(services, row);
+    const liveVersion = await findActiveVersion(services, row);
     const triggerState = await services.triggers.stateOf(services.store.database, row.id);
     const { webhooks, warnings } = triggerState;
-    const state = { ...deploymentOf(row, active, triggerState), warnings };
+    const state = { ...deploymentOf(row, liveVersion, triggerState), warnings };
     const isPrepared = state.latestDeploymentAttempt?.status !== 'preparing';
-    const needsRedeploy = isPrepared && needsRedeployment(row, active);
+    const needsRedeploy = isPrepared && needsRedeployment(row, liveVersion);
     const webhooksWithUrls = webhooks.map(({ blockId, provider, path }) => ({
       ...{ blockId, provider, url: origin + WEBHOOK_PREFIX + path },
     }));
@@ -118,12 +118,12 @@ export const getWorkflowDeployment = defineOperation({
   },
 });
 
-export const updateWorkflowPublicApi = defineChange({
+export const updateWorkflowPublicApi = defineChangeOperation({
   id: 'updateWorkflowPublicApi',
   method: 'PATCH',
   path: '/api/v2/workflows/{workflowId}/deployment',
   summary: 'Allow or forbid unauthenticated runs of the live version',
-  ...ADMIN,
+  ...ADMIN_FIELDS,
   ...auditActions('WORKFLOW_PUBLIC_API_UPDATED'),
   capability: 'public_api.use',
   resource: workflowResource,
@@ -150,7 +150,7 @@ export const listWorkflowVersions = defineOperation({
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/versions',
   summary: 'List the deployed versions, newest first',
-  ...READ,
+  ...READ_FIELDS,
   resource: workflowResource,
   params: workflowPath,
   query: schemas.versionsQuery,
@@ -161,8 +161,11 @@ export const listWorkflowVersions = defineOperation({
     const [lastVersion] = versionsCursor.decode(query.cursor, filters) ?? [];
     const rows = await services.store.workflows.listVersions(row.id, query.limit, lastVersion);
     const page = rows.slice(0, query.limit).map((version) => versionOf(version, row.active_version));
-    const last = rows.length > query.limit ? page.at(-1) : undefined;
-    return { page, nextCursor: last ? versionsCursor.encode([last.version], filters) : null };
+    const lastListedVersion = rows.length > query.limit ? page.at(-1) : undefined;
+    return {
+      page,
+      nextCursor: lastListedVersion ? versionsCursor.encode([lastListedVersion.version], filters) : null,
+    };
   },
 });
 
@@ -171,7 +174,7 @@ export const getWorkflowVersion = defineOperation({
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/versions/{version}',
   summary: 'Get a version with its graph, without credentials',
-  ...READ,
+  ...READ_FIELDS,
   resource: workflowResource,
   params: schemas.versionPath,
   query: noQuery,
@@ -189,12 +192,12 @@ export const getWorkflowVersion = defineOperation({
   },
 });
 
-export const activateWorkflowVersion = defineChange({
+export const activateWorkflowVersion = defineChangeOperation({
   id: 'activateWorkflowVersion',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/versions/{version}/activate',
   summary: 'Make a version live',
-  ...ADMIN,
+  ...ADMIN_FIELDS,
   ...auditActions('WORKFLOW_VERSION_ACTIVATED'),
   capability: 'deploy.api',
   resource: workflowResource,
@@ -274,9 +277,13 @@ async function deployToEngine(
 async function activate(
   { triggers, now }: WorkflowServices,
   transaction: unknown,
-  { row, version, deployed }: { row: WorkflowRow; version: number; deployed: DeployedVersion },
+  {
+    row,
+    version,
+    deployed: deployedVersion,
+  }: { row: WorkflowRow; version: number; deployed: DeployedVersion },
 ): Promise<void> {
   const target = { workflowId: row.id, workspaceId: row.workspace_id, version };
-  const { triggers: plannedTriggers, engineVersion } = deployed;
+  const { triggers: plannedTriggers, engineVersion } = deployedVersion;
   await triggers.activate(transaction, { ...target, engineVersion, triggers: plannedTriggers, nowMs: now() });
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
-import { defineOperation, READ, READ_ERRORS, workflowResource } from '../workflows/context.ts';
+import { defineOperation, READ_FIELDS, READ_ERRORS, workflowResource } from '../workflows/context.ts';
 import { versionPath } from '../workflows/draft-schemas.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { workflowPath } from '../workflows/schemas.ts';
@@ -45,7 +45,7 @@ const difference = z.strictObject({
 });
 
 export const compareWorkflowVersions = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'compareWorkflowVersions',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/versions/compare',

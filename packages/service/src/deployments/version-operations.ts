@@ -1,10 +1,10 @@
 import { conflict, emptyBody, noQuery, notFound, USER_PRINCIPALS, workflowPath } from '@heddle/api/areas';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
 import {
-  defineChange,
+  defineChangeOperation,
   auditActions,
   workflowResource,
-  WRITE,
+  WRITE_FIELDS,
   WRITE_ERRORS,
   replaceDraft,
 } from '../workflows/context.ts';
@@ -13,10 +13,15 @@ import * as schemas from '../workflows/draft-schemas.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { makeLive } from './live-operations.ts';
 
-const ADMIN = { ...WRITE, role: 'admin', principals: USER_PRINCIPALS, errors: WRITE_ERRORS } as const;
+const ADMIN_FIELDS = {
+  ...WRITE_FIELDS,
+  role: 'admin',
+  principals: USER_PRINCIPALS,
+  errors: WRITE_ERRORS,
+} as const;
 
-export const rollbackWorkflow = defineChange({
-  ...ADMIN,
+export const rollbackWorkflow = defineChangeOperation({
+  ...ADMIN_FIELDS,
   ...auditActions('WORKFLOW_ROLLED_BACK'),
   id: 'rollbackWorkflow',
   method: 'POST',
@@ -31,7 +36,7 @@ export const rollbackWorkflow = defineChange({
   async handle(services, { body, recordAudit }, row) {
     const version =
       body.version === undefined
-        ? await versionBeforeLive(services, row)
+        ? await findPreviousVersion(services, row)
         : await services.store.workflows.findVersion(row.id, body.version);
     if (!version) throw notFound('Version');
     return { data: await makeLive(services, { row, version }, recordAudit) };
@@ -39,7 +44,7 @@ export const rollbackWorkflow = defineChange({
 });
 
 /** Returns the version before the live one. Throws 409 if there is none. */
-async function versionBeforeLive({ store }: WorkflowServices, row: WorkflowRow): Promise<VersionRow> {
+async function findPreviousVersion({ store }: WorkflowServices, row: WorkflowRow): Promise<VersionRow> {
   const { id, active_version: liveVersion } = row;
   if (liveVersion === null)
     throw conflict('The workflow has no live version: specify the version to make live.');
@@ -48,8 +53,8 @@ async function versionBeforeLive({ store }: WorkflowServices, row: WorkflowRow):
   throw conflict(`Version ${liveVersion} is live, and there is none before it.`);
 }
 
-export const updateWorkflowVersion = defineChange({
-  ...WRITE,
+export const updateWorkflowVersion = defineChangeOperation({
+  ...WRITE_FIELDS,
   ...auditActions('WORKFLOW_VERSION_UPDATED'),
   id: 'updateWorkflowVersionV2',
   method: 'PATCH',
@@ -73,8 +78,8 @@ export const updateWorkflowVersion = defineChange({
   },
 });
 
-export const revertWorkflowVersion = defineChange({
-  ...ADMIN,
+export const revertWorkflowVersion = defineChangeOperation({
+  ...ADMIN_FIELDS,
   ...auditActions('WORKFLOW_DRAFT_REVERTED'),
   id: 'revertWorkflowVersion',
   method: 'POST',

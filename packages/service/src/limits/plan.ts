@@ -29,13 +29,13 @@ export interface OperationLimits {
   requestsPerMinute?: number | null | undefined;
   /** Maximum number of requests in a burst, after a pause. Absent: twice `requestsPerMinute`. */
   burst?: number | undefined;
-  /** Calls of one account in flight. */
+  /** Concurrent calls of one account. */
   concurrentRequests?: number | undefined;
   /** Maximum size of the body in bytes, if it is lower than the limit of the operation. */
   bodyBytes?: number | undefined;
 }
 
-const NONE: LimitPlan = {
+const NO_LIMITS: LimitPlan = {
   requestsPerMinute: null,
   operations: {},
   syncRunsPerMinute: null,
@@ -48,7 +48,7 @@ const NONE: LimitPlan = {
 
 /** The limits of the plans, by name. No plan has time limits: a run may wait for days. */
 export const PLANS = {
-  none: NONE,
+  none: NO_LIMITS,
   free: planOf([30, 50, 200, 10]),
   pro: planOf([100, 150, 1000, 50]),
   team: planOf([200, 300, 2500, 200]),
@@ -57,12 +57,12 @@ export const PLANS = {
 
 type PlanName = keyof typeof PLANS;
 
-function planOf([requests, sync, async, runs]: readonly [number, number, number, number]): LimitPlan {
+function planOf([requests, syncRuns, asyncRuns, runs]: readonly [number, number, number, number]): LimitPlan {
   return {
-    ...NONE,
+    ...NO_LIMITS,
     requestsPerMinute: requests,
-    syncRunsPerMinute: sync,
-    asyncRunsPerMinute: async,
+    syncRunsPerMinute: syncRuns,
+    asyncRunsPerMinute: asyncRuns,
     concurrentRuns: runs,
     addressRequestsPerMinute: 300,
   };
@@ -105,12 +105,12 @@ export function parseLimits(json: string, operationIds: readonly string[]): Limi
   } catch (error) {
     throw new Error(`The limits are not JSON: ${(error as Error).message}`, { cause: error });
   }
-  const parsed = limitsFile.safeParse(value);
-  if (!parsed.success) {
-    const reasons = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
+  const result = limitsFile.safeParse(value);
+  if (!result.success) {
+    const reasons = result.error.issues.map(({ path, message }) => [...path, message].join(': '));
     throw new Error(`The limits are not valid. ${reasons.join('. ')}.`);
   }
-  const { plan, ...fileLimits } = parsed.data;
+  const { plan, ...fileLimits } = result.data;
   const unknownId = Object.keys(fileLimits.operations ?? {}).find((id) => !operationIds.includes(id));
   if (unknownId !== undefined) throw new Error(unknownOperationMessage(unknownId, operationIds));
   const overrides = Object.entries(fileLimits).filter(([, limit]) => limit !== undefined);
@@ -124,8 +124,8 @@ export function parseLimits(json: string, operationIds: readonly string[]): Limi
 }
 
 function unknownOperationMessage(id: string, operationIds: readonly string[]): string {
-  const similar = new SimilarNames(operationIds).findNearest(id);
-  const hint = similar ? ` Did you mean ${JSON.stringify(similar.name)}?` : '';
+  const suggestion = new SimilarNames(operationIds).findNearest(id);
+  const hint = suggestion ? ` Did you mean ${JSON.stringify(suggestion.name)}?` : '';
   return `The limits are not valid. operations: There is no operation ${JSON.stringify(id)}.${hint}`;
 }
 

@@ -73,8 +73,8 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     const { instances } = await openLimitInstances(2, {
       buckets: { operation: SLOW_REFILL_BUCKET, operations },
     });
-    const take = (process: number, operation: string) =>
-      instances[process]?.limiter.take('operation', [`${operation}:ada`], operation);
+    const take = (instanceIndex: number, operation: string) =>
+      instances[instanceIndex]?.limiter.take('operation', [`${operation}:ada`], operation);
     expect(await take(0, 'slow')).toMatchObject({ allowed: true, limit: 1 });
     expect(await take(1, 'slow')).toMatchObject({ allowed: false, limit: 1 });
     expect(await take(0, 'free')).toBeUndefined();
@@ -101,17 +101,17 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
 
   it('limit the number of runs of each workspace in flight', async () => {
     const { instances, query } = await openLimitInstances(2, { concurrency: { runs: 3 } });
-    const [first, second] = instances;
-    const acquired = await Promise.all(
+    const [firstInstance, secondInstance] = instances;
+    const acquireResults = await Promise.all(
       Array.from({ length: 20 }, async (_, n) => instances[n % 2]?.concurrency.acquire(RUN)),
     );
-    const releases = acquired.filter((release) => release !== undefined);
+    const releases = acquireResults.filter((release) => release !== undefined);
     expect(releases).toHaveLength(3);
-    expect(await second?.concurrency.acquire({ ...RUN, workspaceId: 'other' })).toBeDefined();
+    expect(await secondInstance?.concurrency.acquire({ ...RUN, workspaceId: 'other' })).toBeDefined();
     releases[0]?.();
     await expect.poll(() => query(`SELECT slot FROM run_slots WHERE workspace_id = 'looms'`)).toHaveLength(2);
-    expect(await first?.concurrency.acquire(RUN)).toBeDefined();
-    expect(await second?.concurrency.acquire(RUN)).toBeUndefined();
+    expect(await firstInstance?.concurrency.acquire(RUN)).toBeDefined();
+    expect(await secondInstance?.concurrency.acquire(RUN)).toBeUndefined();
   });
 
   it('release the slots of a process that has ended, but not those of a process that renews them', async () => {
@@ -133,8 +133,8 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     const otherSessions = async (condition: string) => {
       // Otherwise, a transaction sees the activity as of its first query.
       await query('SELECT pg_stat_clear_snapshot()');
-      const isOther = 'datname = current_database() AND pid <> pg_backend_pid()';
-      return query(`SELECT pid FROM pg_stat_activity WHERE ${isOther} AND ${condition}`);
+      const otherSessionCondition = 'datname = current_database() AND pid <> pg_backend_pid()';
+      return query(`SELECT pid FROM pg_stat_activity WHERE ${otherSessionCondition} AND ${condition}`);
     };
     await query('BEGIN');
     await query('DELETE FROM run_slots');

@@ -36,13 +36,13 @@ export interface SharedLimits {
 
 const DEFAULT_SCHEMA = 'heddle_api';
 /** A separate pool: a limit is checked even while the store has no free connection. */
-const CONNECTIONS = 4;
+const MAX_CONNECTIONS = 4;
 /** Default time limit of a check. When it is exceeded, the request is refused with 503. */
 const DEFAULT_TIMEOUT_MS = 2000;
 /** Duration of the lease of a slot: for this long, the slots of a dead process remain in use. */
 const SLOT_LEASE_MS = 60_000;
-const RENEW_MS = 20_000;
-const SWEEP_MS = 60_000;
+const RENEW_INTERVAL_MS = 20_000;
+const SWEEP_INTERVAL_MS = 60_000;
 const MINUTE_MS = 60_000;
 
 /**
@@ -61,7 +61,7 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const pool = new Pool({
     connectionString: url,
-    max: CONNECTIONS,
+    max: MAX_CONNECTIONS,
     connectionTimeoutMillis: timeoutMs,
     fallback_application_name: 'heddle-limits',
     options: `-c search_path=${schema.replaceAll(/[\\ ]/g, String.raw`\$&`)} -c statement_timeout=${timeoutMs}`,
@@ -76,12 +76,12 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
   }
   const subjectsBySlot = new Map<string, string>();
   const stopTimers = [
-    repeat(SWEEP_MS, () => void pool.query(SWEEP, [refillMs(buckets)]).catch(onError)),
-    repeat(RENEW_MS, () => void renew(pool, subjectsBySlot).catch(onError)),
+    repeat(SWEEP_INTERVAL_MS, () => void pool.query(SWEEP, [maxRefillMs(buckets)]).catch(onError)),
+    repeat(RENEW_INTERVAL_MS, () => void renewSlots(pool, subjectsBySlot).catch(onError)),
   ];
   return {
-    limiter: limiterOf(pool, buckets),
-    concurrency: concurrencyOf({ pool, subjectsBySlot, onError }, concurrency),
+    limiter: createSharedLimiter(pool, buckets),
+    concurrency: createConcurrency({ pool, subjectsBySlot, onError }, concurrency),
     async close() {
       for (const stop of stopTimers) stop();
       await pool.query(RELEASE_SLOTS, [[...subjectsBySlot.keys()]]).catch(onError);
@@ -97,13 +97,13 @@ function startUnrefInterval(ms: number, action: () => void): () => void {
 }
 
 /** Returns the time after which every unused bucket is full, so that its row is not needed. */
-function refillMs(buckets: Buckets): number {
+function maxRefillMs(buckets: Buckets): number {
   const { operations = {}, ...kindBuckets } = buckets;
   const allBuckets = [...Object.values(kindBuckets), ...Object.values(operations)].filter(
     (bucket) => bucket !== null,
   );
-  const times = allBuckets.map(({ capacity, perMinute }) => (capacity / perMinute) * MINUTE_MS);
-  return Math.max(MINUTE_MS, ...times);
+  const refillTimesMs = allBuckets.map(({ capacity, perMinute }) => (capacity / perMinute) * MINUTE_MS);
+  return Math.max(MINUTE_MS, ...refillTimesMs);
 }
 
 interface BucketRow {
@@ -112,7 +112,7 @@ interface BucketRow {
   at_ms: number;
 }
 
-function limiterOf(pool: Pool, buckets: Buckets): Limiter {
+function createSharedLimiter(pool: Pool, buckets: Buckets): Limiter {
   const query = async (
     statement: { name: string; text: string },
     kind: LimitKind,
@@ -145,7 +145,7 @@ interface SlotContext {
 
 const releaseNothing = () => undefined;
 
-function concurrencyOf(
+function createConcurrency(
   { pool, subjectsBySlot, onError }: SlotContext,
   { runs = Infinity, calls = {} }: ConcurrencyLimits,
 ): Concurrency {
@@ -170,7 +170,7 @@ function concurrencyOf(
   };
 }
 
-async function renew(pool: Pool, subjectsBySlot: Map<string, string>): Promise<void> {
+async function renewSlots(pool: Pool, subjectsBySlot: Map<string, string>): Promise<void> {
   const sortedSlots = [...subjectsBySlot].toSorted(([a], [b]) => (a < b ? -1 : 1));
   if (sortedSlots.length === 0) return;
   await pool.query(RENEW_SLOTS, [

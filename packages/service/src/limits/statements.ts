@@ -5,12 +5,12 @@
 const NOW_MS = `extract(epoch from clock_timestamp())::double precision * 1000`;
 
 /** The key of the lock: a number that no other part of Heddle uses. */
-const CREATE_LOCK = 716_203_944;
+const CREATE_LOCK_KEY = 716_203_944;
 
 /** Creates the schema, the tables and the function, once for all processes that start at the same time. */
 export const createTablesSql = (schema: string): string => `
   BEGIN;
-  SELECT pg_advisory_xact_lock(${CREATE_LOCK});
+  SELECT pg_advisory_xact_lock(${CREATE_LOCK_KEY});
   CREATE SCHEMA IF NOT EXISTS "${schema.replaceAll('"', '""')}";
   CREATE UNLOGGED TABLE IF NOT EXISTS rate_buckets (
     key text PRIMARY KEY,
@@ -65,8 +65,8 @@ export const PEEK_TOKENS = {
   text: `
     SELECT tokens >= 1 AS allowed, tokens, at_ms FROM (
       SELECT coalesce(${tokensAt('now_ms')}, $2::double precision) AS tokens, now_ms AS at_ms
-      FROM (SELECT ${NOW_MS} AS now_ms) AS clock, unnest($1::text[]) AS wanted
-      LEFT JOIN rate_buckets AS b ON b.key = wanted
+      FROM (SELECT ${NOW_MS} AS now_ms) AS clock, unnest($1::text[]) AS requested_key
+      LEFT JOIN rate_buckets AS b ON b.key = requested_key
     ) AS state`,
 };
 

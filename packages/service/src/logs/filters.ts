@@ -64,7 +64,9 @@ function isNumberFor(sortBy: LogSort, value: string | number): boolean {
 
 function statusesOf(text: string | undefined): readonly string[] | undefined {
   const statuses = splitList('status', text, LOG_STATUSES.length);
-  const unknownStatus = statuses?.find((status) => !LOG_STATUSES.some((known) => known === status));
+  const unknownStatus = statuses?.find(
+    (status) => !LOG_STATUSES.some((knownStatus) => knownStatus === status),
+  );
   if (unknownStatus === undefined) return statuses;
   throw new ApiError(400, `status cannot be "${unknownStatus}". Use ${LOG_STATUSES.join(', ')}`);
 }

@@ -9,14 +9,14 @@ import type { TraceCache } from './inspect/trace-cache.ts';
 import type { LogPosition } from './query.ts';
 import type { LogEntry, LogsQuery, StatsQuery } from './schemas.ts';
 import { graphOfPlan } from './snapshot.ts';
-import { microsOf } from './usage.ts';
+import { costMicrosOf } from './usage.ts';
 import { readCostItems, TRACE_BUDGET, readTraceSpans } from './spans.ts';
 import { statsOf, windowOf } from './stats.ts';
 import {
-  readDurationsAt,
+  readDurationsAtRanks,
   findEarliestStart,
   findLogs,
-  pageOfLogs,
+  readPageOfLogs,
   readStatsRows,
   workflowsOf,
 } from './store.ts';
@@ -41,7 +41,7 @@ export interface LogServices {
 export async function listLogs(
   { engine, db, indexer }: LogServices,
   query: LogsQuery,
-  after: readonly [string | number, string] | undefined,
+  afterPosition: readonly [string | number, string] | undefined,
 ): Promise<{ entries: LogEntry[]; next: LogPosition | undefined }> {
   const { sortBy, sortOrder } = query;
   if (query.includeJobRuns && sortBy !== 'startedAt')
@@ -49,9 +49,9 @@ export async function listLogs(
   const filters = filtersOf(query);
   await indexer.update();
   const limit = clampLimit(query.limit);
-  const { rows, next } = await pageOfLogs(db, {
+  const { rows, next } = await readPageOfLogs(db, {
     ...{ ...filters, sortBy, sortOrder, limit },
-    after: parsePosition(after, sortBy),
+    afterPosition: parsePosition(afterPosition, sortBy),
   });
   const includesValues = query.includeTraceSpans || query.includeFinalOutput;
   const isFull = query.details === 'full' || includesValues;
@@ -110,7 +110,7 @@ export async function logDetailOf(services: LogServices, row: LogRow) {
     traceSpans: await readTraceSpans(engine, root, budget),
     finalOutput: output,
     workflowInput: root.input ? await engine.readValue(root.input) : null,
-    cost: row.cost < 0 ? null : { total: row.cost, totalMicros: microsOf(row.cost), items },
+    cost: row.cost < 0 ? null : { total: row.cost, totalMicros: costMicrosOf(row.cost), items },
     createdAt: (await engine.getRun(row.engine_id)).createdAt,
   };
 }
@@ -151,7 +151,7 @@ export async function logStatsOf({ db, indexer, now }: LogServices, query: Stats
   if (!query.percentiles) return stats;
   const endedCount = rows.reduce((sum, row) => sum + row.ended, 0);
   const ranks = [0.5, 0.99].map((quantile) => Math.max(0, Math.ceil(endedCount * quantile) - 1));
-  const [p50Latency = 0, p99Latency = 0] = await readDurationsAt(
+  const [p50Latency = 0, p99Latency = 0] = await readDurationsAtRanks(
     db,
     { ...filters, fromMs: window.fromMs, toMs: window.toMs },
     ranks,

@@ -91,15 +91,15 @@ async function countEndedRuns(db: Kysely<unknown>): Promise<void> {
       await sql`drop function ${sql.ref(name)}()`.execute(db);
     }
   }
-  const reserved = sql`exists (select 1 from claims where claims.engine_id = run_logs.engine_id)`;
+  const hasReservation = sql`exists (select 1 from claims where claims.engine_id = run_logs.engine_id)`;
   await sql`
     update run_counts set
       runs = runs
         - (select count(*) from claims where claims.workflow_id = run_counts.workflow_id and waiting is not null
             and not exists (select 1 from run_logs where run_logs.engine_id = claims.engine_id))
         + (select count(*) from run_logs where run_logs.workflow_id = run_counts.workflow_id
-            and ended_ms is not null and not ${reserved})`.execute(db);
-  await sql`update run_logs set counted = 1 where ended_ms is not null or ${reserved}`.execute(db);
+            and ended_ms is not null and not ${hasReservation})`.execute(db);
+  await sql`update run_logs set counted = 1 where ended_ms is not null or ${hasReservation}`.execute(db);
 }
 
 /** Adds the totals for statistics. Runs that have already ended are added in the background. */

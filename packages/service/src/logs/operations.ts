@@ -35,8 +35,8 @@ export const listLogsOperation = defineOperation({
   success: [{ status: 200, schema: schemas.logEntry, isPage: true, description: 'A page of runs' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }) {
-    const after = positionCodec.decode(query.cursor, query);
-    const { entries, next } = await listLogs(services, query, after);
+    const afterPosition = positionCodec.decode(query.cursor, query);
+    const { entries, next } = await listLogs(services, query, afterPosition);
     return { page: entries, nextCursor: positionCodec.encode(next, query) };
   },
 });
@@ -52,8 +52,8 @@ export const searchLogsOperation = defineOperation({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query, isHead }) {
     if (isHead) return { data: null };
-    const after = parsePosition(positionCodec.decode(query.cursor, query), 'startedAt');
-    const { next, ...result } = await searchLogs(services, query, after);
+    const afterPosition = parsePosition(positionCodec.decode(query.cursor, query), 'startedAt');
+    const { next, ...result } = await searchLogs(services, query, afterPosition);
     return { data: { ...result, nextCursor: positionCodec.encode(next, query) } };
   },
 });

@@ -40,7 +40,7 @@ export interface LogPageQuery extends LogFilters {
   sortBy: LogSort;
   sortOrder: 'asc' | 'desc';
   limit: number;
-  after?: LogPosition | undefined;
+  afterPosition?: LogPosition | undefined;
 }
 
 const SORT_COLUMNS = {
@@ -92,12 +92,12 @@ export function pageQuery(db: Db, query: LogPageQuery) {
 
 function positionQuery(db: Db, query: LogPageQuery) {
   const column = SORT_COLUMNS[query.sortBy];
-  const { after, sortOrder } = query;
+  const { afterPosition, sortOrder } = query;
   return db
     .selectFrom('run_logs')
     .where(sql.join<boolean>(conditionsOf(query), sql` and `))
-    .$if(after !== undefined, (builder) =>
-      builder.where(afterCondition([column, 'engine_id'], after ?? [], sortOrder)),
+    .$if(afterPosition !== undefined, (builder) =>
+      builder.where(afterCondition([column, 'engine_id'], afterPosition ?? [], sortOrder)),
     )
     .orderBy(column, sortOrder)
     .orderBy('engine_id', sortOrder)

@@ -1,4 +1,4 @@
-import { areaResource, workspacesOf } from '@heddle/api/areas';
+import { areaResource, workspaceIdsOf } from '@heddle/api/areas';
 import { findLog } from './logs.ts';
 import type { LogServices } from './logs.ts';
 
@@ -7,7 +7,7 @@ export const logResource = areaResource(
   'Log',
   async ({ principal, path }, services: LogServices, context) => {
     const { runId } = path as { runId: string };
-    const row = await findLog(services, runId, await workspacesOf(context, principal));
+    const row = await findLog(services, runId, await workspaceIdsOf(context, principal));
     return row && { value: row, workspaceIds: [row.workspace_id] };
   },
 );

@@ -5,7 +5,7 @@ import type { LogServices } from './logs.ts';
 import type { LogPosition } from './query.ts';
 import type { LogEntry, SearchQuery } from './schemas.ts';
 import { bytesOf, walkSpans, hidesOutput } from './spans.ts';
-import { pageOfLogs, workflowsOf } from './store.ts';
+import { readPageOfLogs, workflowsOf } from './store.ts';
 import type { LogRow } from './tables.ts';
 import { entryOf, traceOf } from './views.ts';
 
@@ -45,13 +45,18 @@ export interface SearchResult {
 export async function searchLogs(
   services: LogServices,
   query: SearchQuery,
-  after: LogPosition | undefined,
+  afterPosition: LogPosition | undefined,
 ): Promise<SearchResult> {
   const { engine, db, indexer } = services;
   const filters = filtersOf(query);
   await indexer.update();
-  const pageOptions = { sortBy: 'startedAt', sortOrder: 'desc', limit: SEARCH_LIMITS.runs, after } as const;
-  const { rows, next } = await pageOfLogs(db, { ...filters, ...pageOptions });
+  const pageOptions = {
+    sortBy: 'startedAt',
+    sortOrder: 'desc',
+    limit: SEARCH_LIMITS.runs,
+    afterPosition,
+  } as const;
+  const { rows, next } = await readPageOfLogs(db, { ...filters, ...pageOptions });
   const search = new RunSearch(services, query);
   const hits: { row: LogRow; match: Omit<SearchMatch, 'run'> }[] = [];
   let lastRow: LogRow | undefined;
@@ -131,16 +136,17 @@ class RunSearch {
   }
 
   async #valueMatchIn(root: Span, part: 'input' | 'output') {
-    const stored = root[part];
+    const storedValue = root[part];
     const isHidden = part === 'output' && hidesOutput(root);
-    if (!this.#parts.has(part) || !stored || isHidden || !this.#isSearchable(stored)) return undefined;
-    const preview = previewIn(JSON.stringify(await this.#read(stored)), this.#jsonText);
+    if (!this.#parts.has(part) || !storedValue || isHidden || !this.#isSearchable(storedValue))
+      return undefined;
+    const preview = previewIn(JSON.stringify(await this.#read(storedValue)), this.#jsonText);
     return preview === undefined ? undefined : { in: part, blockName: null, preview };
   }
 
   /** Counts the bytes of the value, unless it is too large. Returns whether it is searched. */
-  #isSearchable(stored: StoredValue): boolean {
-    const bytes = bytesOf(stored);
+  #isSearchable(storedValue: StoredValue): boolean {
+    const bytes = bytesOf(storedValue);
     if (bytes > SEARCH_LIMITS.valueBytes) {
       this.skippedValues += 1;
       return false;
@@ -149,8 +155,8 @@ class RunSearch {
     return true;
   }
 
-  #read(stored: StoredValue): Promise<Json> {
-    return this.#services.engine.readValue(stored);
+  #read(storedValue: StoredValue): Promise<Json> {
+    return this.#services.engine.readValue(storedValue);
   }
 }
 

@@ -22,7 +22,7 @@ export function graphOfPlan(plan: Plan): Snapshot {
   const containers = Object.values(blocks).filter(({ container }) => container !== undefined);
   const entryOf = ({ id, container }: BlockConfig): [string, Json] => [
     id,
-    { id, nodes: childIds(blocks, id), ...(container && containerFields(container)) },
+    { id, nodes: childIdsOf(blocks, id), ...(container && containerFields(container)) },
   ];
   const isLoop = ({ type }: BlockConfig): boolean => type === 'loop';
   return {
@@ -58,7 +58,7 @@ function blockOf({ id, type, name, params, code, conditions, containers }: Block
   };
 }
 
-function childIds(blocks: Plan['blocks'], id: string): string[] {
+function childIdsOf(blocks: Plan['blocks'], id: string): string[] {
   return Object.values(blocks).flatMap((block) => (block.containers.at(-1) === id ? [block.id] : []));
 }
 

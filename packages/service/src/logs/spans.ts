@@ -109,26 +109,26 @@ function errorOf({
 
 async function valueOf(
   engine: ValueReader,
-  stored: StoredValue | undefined,
+  storedValue: StoredValue | undefined,
   budget: TraceBudget,
 ): Promise<Json | undefined> {
-  if (!stored || 'results' in stored) return undefined;
-  return consumeBytes(stored, budget) ? engine.readValue(stored) : undefined;
+  if (!storedValue || 'results' in storedValue) return undefined;
+  return consumeBytes(storedValue, budget) ? engine.readValue(storedValue) : undefined;
 }
 
 /** Reduces the budget by the bytes of a value. If they exceed the budget, leaves it unchanged and returns false. */
-export function consumeBytes(stored: StoredValue, budget: TraceBudget): boolean {
-  const bytes = bytesOf(stored);
+export function consumeBytes(storedValue: StoredValue, budget: TraceBudget): boolean {
+  const bytes = bytesOf(storedValue);
   if (bytes > budget.bytes) return false;
   budget.bytes -= bytes;
   return true;
 }
 
 /** Returns the size of a value as JSON text. */
-export function bytesOf(stored: StoredValue): number {
-  if ('v' in stored) return Buffer.byteLength(JSON.stringify(stored.v));
-  if ('ref' in stored) return stored.ref.bytes;
-  return stored.results.flat().reduce((sum, value) => sum + bytesOf(value), 0);
+export function bytesOf(storedValue: StoredValue): number {
+  if ('v' in storedValue) return Buffer.byteLength(JSON.stringify(storedValue.v));
+  if ('ref' in storedValue) return storedValue.ref.bytes;
+  return storedValue.results.flat().reduce((sum, value) => sum + bytesOf(value), 0);
 }
 
 /** Returns the cost items of a run. Reads the outputs of the blocks that call a model. */

@@ -21,7 +21,7 @@ export function statsQueryOf(filters: LogFilters, window: Window): RawBuilder<St
   const { bucketRangesByWidth, edgeRanges, coveredRanges } = rangesOf(periodsOf(window));
   const where = sql.join(statsConditions(filters), sql` and `);
   const rangeCondition = sql`started_ms >= column1 and started_ms < column2`;
-  const parts = [
+  const sources = [
     ...[...bucketRangesByWidth].map(([width, ranges]) => ({
       ranges,
       columns: TOTAL_COLUMNS,
@@ -37,7 +37,7 @@ export function statsQueryOf(filters: LogFilters, window: Window): RawBuilder<St
     },
   ];
   // A cross join reads the ranges first and searches each in the index.
-  const selects = parts
+  const selects = sources
     .filter(({ ranges }) => ranges.length > 0)
     .map(
       ({ ranges, columns, table, condition }) =>

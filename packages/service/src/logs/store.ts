@@ -74,12 +74,14 @@ export async function countEndedRuns(db: Db, logs: readonly NewLog[]): Promise<E
     .where('counted', '=', 0)
     .returning(['engine_id', 'workspace_id', 'workflow_id', 'status', 'trigger', 'is_child', 'ended_ms'])
     .execute();
-  const endedByWorkflow = Map.groupBy(endedLogs, ({ workflow_id: id }) => id);
+  const endedLogsByWorkflow = Map.groupBy(endedLogs, ({ workflow_id: id }) => id);
   const logsByWorkflow = [...Map.groupBy(logs, ({ workflow_id: id }) => id)];
   // In a fixed order, so that two processes cannot deadlock.
   for (const [workflowId, workflowLogs] of logsByWorkflow.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const endedCount = endedByWorkflow.get(workflowId)?.length ?? 0;
-    const lastStartedAt = new Date(Math.max(...workflowLogs.map(({ started_ms: at }) => at))).toISOString();
+    const endedCount = endedLogsByWorkflow.get(workflowId)?.length ?? 0;
+    const lastStartedAt = new Date(
+      Math.max(...workflowLogs.map(({ started_ms: startedMs }) => startedMs)),
+    ).toISOString();
     await db
       .updateTable('run_counts')
       .set((eb) => ({
@@ -100,7 +102,7 @@ export async function removeLogs(db: Db, engineRunIds: readonly string[]): Promi
 }
 
 /** Returns a page of the log, and the position of its last row if more follow. */
-export async function pageOfLogs(
+export async function readPageOfLogs(
   db: Db,
   query: LogPageQuery,
 ): Promise<{ rows: LogRow[]; next: LogPosition | undefined }> {
@@ -177,7 +179,7 @@ export async function readStatsRows(db: Db, filters: LogFilters, window: Window)
 }
 
 /** Returns the duration at each rank (numbered from 0) among the ended runs that match; 0 if there is none. */
-export async function readDurationsAt(
+export async function readDurationsAtRanks(
   db: Db,
   filters: LogFilters,
   ranks: readonly number[],

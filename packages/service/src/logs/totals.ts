@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Kysely, RawBuilder } from 'kysely';
 import { isPostgres } from '../store/dialect.ts';
 import type { LogTables, RunTotals } from './tables.ts';
-import { microsOf } from './usage.ts';
+import { costMicrosOf } from './usage.ts';
 
 type Db = Kysely<LogTables>;
 
@@ -115,7 +115,7 @@ function totalsOf(runs: readonly EndedRun[], sign: 1 | -1): RunTotals[] {
         row.duration_ms += sign * duration;
         row.timed += sign;
       }
-      if (run.cost > 0) row.cost_micros += sign * microsOf(run.cost);
+      if (run.cost > 0) row.cost_micros += sign * costMicrosOf(run.cost);
       totals.set(key, row);
     }
   return [...totals].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
@@ -147,16 +147,16 @@ export function rangesOf(periods: readonly Range[]): Ranges {
   };
   for (const { segment, from, to } of periods) {
     // The range that wider buckets cover; none at first.
-    let inner: [number, number] | undefined;
+    let innerRange: [number, number] | undefined;
     for (const width of BUCKET_WIDTHS_MS) {
-      const outer: [number, number] = [Math.ceil(from / width) * width, Math.floor(to / width) * width];
-      if (outer[0] >= outer[1]) continue;
-      const [left, right] = inner ?? [outer[1], outer[1]];
-      add(bucketRangesByWidth.get(width), { segment, from: outer[0], to: left });
-      add(bucketRangesByWidth.get(width), { segment, from: right, to: outer[1] });
-      inner = outer;
+      const outerRange: [number, number] = [Math.ceil(from / width) * width, Math.floor(to / width) * width];
+      if (outerRange[0] >= outerRange[1]) continue;
+      const [left, right] = innerRange ?? [outerRange[1], outerRange[1]];
+      add(bucketRangesByWidth.get(width), { segment, from: outerRange[0], to: left });
+      add(bucketRangesByWidth.get(width), { segment, from: right, to: outerRange[1] });
+      innerRange = outerRange;
     }
-    const [left, right] = inner ?? [to, to];
+    const [left, right] = innerRange ?? [to, to];
     add(edgeRanges, { segment, from, to: left });
     add(edgeRanges, { segment, from: right, to });
     add(coveredRanges, { segment, from: left, to: right });

@@ -42,7 +42,7 @@ export function usageOf(blockType: string, output: Json | undefined): ModelUsage
   const { model, tokens, cost } = output;
   const tokenCounts = numbersIn(tokens, ['input', 'output', 'total']);
   const amounts = numbersIn(cost, ['input', 'output', 'toolCost', 'total']);
-  const total = amounts?.total === undefined ? undefined : microsOf(amounts.total);
+  const total = amounts?.total === undefined ? undefined : costMicrosOf(amounts.total);
   return {
     ...(typeof model === 'string' && model !== '' && { model: model.slice(0, MAX_MODEL_LENGTH) }),
     ...(tokenCounts && { tokens: tokenCounts }),
@@ -52,7 +52,7 @@ export function usageOf(blockType: string, output: Json | undefined): ModelUsage
 }
 
 /** Converts US dollars to millionths of a dollar, rounded to an integer, so that sums of amounts are exact. */
-export function microsOf(dollars: number): number {
+export function costMicrosOf(dollars: number): number {
   return Math.round(dollars * 1e6);
 }
 

@@ -8,7 +8,7 @@ import { consumeBytes, readTraceSpans } from './spans.ts';
 import type { TraceBudget } from './spans.ts';
 import type { LogWorkflow } from './store.ts';
 import type { LogRow } from './tables.ts';
-import { microsOf } from './usage.ts';
+import { costMicrosOf } from './usage.ts';
 
 type CommonFields = Omit<LogEntry, 'kind' | 'workflow' | 'finalOutput' | 'traceSpans'>;
 
@@ -19,7 +19,7 @@ export interface EntryOptions {
   includeFinalOutput: boolean;
 }
 
-type ReadEngine = Pick<Engine, 'getRun' | 'getTrace' | 'readValue'>;
+type EngineReader = Pick<Engine, 'getRun' | 'getTrace' | 'readValue'>;
 
 /** Returns the fields that entries and details have in common. */
 export function commonFieldsOf(row: LogRow, files: CommonFields['files']): CommonFields {
@@ -33,7 +33,7 @@ export function commonFieldsOf(row: LogRow, files: CommonFields['files']): Commo
     startedAt: new Date(row.started_ms).toISOString(),
     endedAt: row.ended_ms === null ? null : new Date(row.ended_ms).toISOString(),
     totalDurationMs: row.duration_ms < 0 ? null : row.duration_ms,
-    cost: row.cost < 0 ? null : { total: row.cost, totalMicros: microsOf(row.cost) },
+    cost: row.cost < 0 ? null : { total: row.cost, totalMicros: costMicrosOf(row.cost) },
     files,
   };
 }
@@ -50,7 +50,7 @@ export function workflowOf(row: LogRow, workflow: LogWorkflow | undefined) {
 
 /** Returns an entry of a list. Reduces `budget` by the size of the values that it reads. */
 export async function entryOf(
-  engine: ReadEngine,
+  engine: EngineReader,
   { row, workflow }: { row: LogRow; workflow: LogWorkflow | undefined },
   { options, budget }: { options: EntryOptions; budget: TraceBudget },
 ): Promise<LogEntry> {

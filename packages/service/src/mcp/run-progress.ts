@@ -11,7 +11,7 @@ const REPORT_INTERVAL_MS = 100;
  * Matches the beginning of the line for a block that has ended. The line is not parsed, because it contains the output
  * of the block.
  */
-const BLOCK_ENDED = /^data: \{"type":"block:(?:completed|error)"/;
+const BLOCK_ENDED_PATTERN = /^data: \{"type":"block:(?:completed|error)"/;
 
 /** The run whose progress is reported, and how it is reported. */
 interface ProgressOptions {
@@ -55,7 +55,7 @@ async function reportEndedBlocks(body: ReadableStream, { signal, report }: Progr
   let endedCount = 0;
   let lastReportMs = 0;
   for await (const line of createInterface({ input })) {
-    if (!BLOCK_ENDED.test(line)) continue;
+    if (!BLOCK_ENDED_PATTERN.test(line)) continue;
     endedCount += 1;
     if (Date.now() - lastReportMs < REPORT_INTERVAL_MS) continue;
     lastReportMs = Date.now();

@@ -15,7 +15,7 @@ export interface WorkflowToolsOptions {
   /** The ids of the workflows of each server, by the server's id. Nothing else is offered. */
   servers: { readonly [id: string]: readonly string[] };
   /** Called with each request to the API, and the caller's request that causes it. */
-  onInnerRequest?: (inner: Request, outer: Request) => void;
+  onInnerRequest?: (innerRequest: Request, outerRequest: Request) => void;
   /** Receives errors that reach no caller. */
   onError: (error: unknown) => void;
 }
@@ -124,7 +124,7 @@ async function listTools(
     if (!response.ok) throw new Error(await messageOf(response));
     const { data } = (await response.json()) as { data: WorkflowData };
     if (!data.isDeployed) continue;
-    const name = unusedName(data.name, tools);
+    const name = findFreeName(data.name, tools);
     tools.set(name, { id, tool: toolOf(data, name) });
   }
   return [...tools.values()];
@@ -140,7 +140,7 @@ function toolOf({ name: title, description, inputs }: WorkflowData, name: string
   };
 }
 
-function unusedName(title: string, takenNames: ReadonlyMap<string, unknown>): string {
+function findFreeName(title: string, takenNames: ReadonlyMap<string, unknown>): string {
   const baseName =
     title
       .toLowerCase()
@@ -178,8 +178,8 @@ async function run(id: string, input: object, options: RunOptions): Promise<Call
   const body = JSON.stringify({ input });
   if (!report) return resultOfResponse(await callApi(path, { body, signal }));
   const runId = `mcp-${randomUUID()}`;
-  const runEnd = new AbortController();
-  const progressInit = { signal: AbortSignal.any([signal, runEnd.signal]) };
+  const runEndController = new AbortController();
+  const progressInit = { signal: AbortSignal.any([signal, runEndController.signal]) };
   const reporting = reportProgress({
     ...{ workflowId: id, runId, report, onError, ...progressInit },
     callApi: (progressPath) => callApi(progressPath, progressInit),
@@ -187,7 +187,7 @@ async function run(id: string, input: object, options: RunOptions): Promise<Call
   try {
     return await resultOfResponse(await callApi(path, { body, signal, runId }));
   } finally {
-    runEnd.abort();
+    runEndController.abort();
     await reporting;
   }
 }
@@ -217,5 +217,5 @@ function errorResult(text: string): CallToolResult {
 
 async function messageOf(response: Response): Promise<string> {
   const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined;
-  return body?.error?.message ?? `The request was refused with status ${response.status}.`;
+  return body?.error?.message ?? `The request failed with status ${response.status}.`;
 }

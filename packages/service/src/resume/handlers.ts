@@ -55,13 +55,13 @@ class ResumeHandler {
     { path, address }: { path: string; address: string | undefined },
   ): Promise<Response> {
     const { method } = request;
-    const parts = path.split('/');
+    const pathSegments = path.split('/');
     const isRead = method === 'GET' || method === 'HEAD';
-    const asset = isRead ? await assetAt(parts) : undefined;
+    const asset = isRead ? await assetAt(pathSegments) : undefined;
     if (asset) return asset;
     const time = { nowMs: this.#services.now() };
     if (address !== undefined) await consumeRateLimit(this.#limiter, 'address', [address], time);
-    const openPause = parts.length === 3 ? await this.#findPause(parts) : undefined;
+    const openPause = pathSegments.length === 3 ? await this.#findPause(pathSegments) : undefined;
     if (isRead) return openPause ? pageResponse(htmlOf(openPause)) : pageResponse(closedPage(), 404);
     if (method !== 'POST' || !openPause) throw notFound('Question');
     return this.#submit(request, openPause);
@@ -77,8 +77,8 @@ class ResumeHandler {
   }
 
   /** Returns the pause; undefined if it is unknown or its link has expired. */
-  async #findPause(parts: readonly string[]): Promise<OpenPause | undefined> {
-    const ids = parts.map(decodePart);
+  async #findPause(pathSegments: readonly string[]): Promise<OpenPause | undefined> {
+    const ids = pathSegments.map(decodeSegment);
     if (ids.some((id) => id === undefined || !/^[\w.:-]{1,200}$/.test(id))) return undefined;
     const [workflowId = '', runId = '', token = ''] = ids;
     const openPause = await findPause(this.#services, { workflowId, runId, token });
@@ -87,11 +87,13 @@ class ResumeHandler {
 }
 
 /** Returns the script or style at WORKFLOW/RUN/assets/FILE; undefined for other paths. */
-async function assetAt(parts: readonly string[]): Promise<Response | undefined> {
-  return parts.length === 4 && parts[2] === 'assets' ? assetResponse(parts[3] ?? '') : undefined;
+async function assetAt(pathSegments: readonly string[]): Promise<Response | undefined> {
+  return pathSegments.length === 4 && pathSegments[2] === 'assets'
+    ? assetResponse(pathSegments[3] ?? '')
+    : undefined;
 }
 
-function decodePart(text: string): string | undefined {
+function decodeSegment(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {

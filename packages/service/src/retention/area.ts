@@ -10,7 +10,7 @@ import type { ReceiptTables } from '../transfer/tables.ts';
 import { publicRunRetention } from './public-runs.ts';
 import { runRetention } from './runs.ts';
 import type { RunLimits } from './runs.ts';
-import { RetentionSweep } from './sweep.ts';
+import { RetentionSweeper } from './sweep.ts';
 import type { RetentionJob } from './sweep.ts';
 
 /** Retention times of records, and the size limit of runs. */
@@ -43,7 +43,7 @@ export function retention({
   limits?: RetentionLimits | undefined;
   /** The same object as in the areas of workflows and triggers. */
   triggers?: Triggers;
-}): Area<RetentionSweep, Record<never, never>> {
+}): Area<RetentionSweeper, Record<never, never>> {
   requireValidLimits(limits);
   return {
     name: 'retention',
@@ -64,13 +64,13 @@ function openSweep(
   { engine, reservations, now, repeat, onError }: AreaContext,
   { database, publicRuns }: Pick<ServiceStore, 'database' | 'publicRuns'>,
   { limits, triggers }: { limits: RetentionLimits; triggers: Triggers },
-): RetentionSweep {
+): RetentionSweeper {
   const { publicRunsMs = DEFAULT_RETENTION_MS, receiptsMs = DEFAULT_RETENTION_MS } = limits;
   const db = database as Kysely<LogTables>;
   // Updates the log after deletions. The area of the log has its own indexer, which works in the background.
   const indexer = new LogIndexer({ engine, db, repeat: () => () => undefined, onError, now, triggers });
   const updateLog = () => indexer.updateAll();
-  return new RetentionSweep({
+  return new RetentionSweeper({
     jobs: [
       ...(Number.isFinite(receiptsMs)
         ? [receiptRetention({ db: database as Kysely<ReceiptTables>, maxAgeMs: receiptsMs, now })]

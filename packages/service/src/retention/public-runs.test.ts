@@ -3,7 +3,7 @@ import { filesIn } from '@heddle/core/files';
 import { afterAll, describe, expect, it } from 'vitest';
 import { findReservation, createTestApi } from '../../../../test/support/api.ts';
 import type { TestApi, TestApiOptions } from '../../../../test/support/api.ts';
-import { APPROVAL } from '../../../../test/support/api-workflows.ts';
+import { APPROVAL_WORKFLOW } from '../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../test/support/api-workflows.ts';
 import { ECHO_WORKFLOW, FILE } from '../../../../test/support/api-files.ts';
 import { createDataFolder } from '../../../../test/support/data-folder.ts';
@@ -19,7 +19,7 @@ interface Setup extends TestApi {
   /** Advances the clock and starts a sweep. */
   advanceDays(days: number): void;
   /** Resolves when a sweep has released the reservation of the run. */
-  untilReleased(runId: string): Promise<void>;
+  waitUntilReleased(runId: string): Promise<void>;
   deployPublic(definition: Json): Promise<string>;
   run(path: string, input?: { [name: string]: Json }, key?: null): Promise<{ status: number; runId: string }>;
   statusOf(path: string, runId: string): Promise<number>;
@@ -31,13 +31,13 @@ async function setup(options: TestApiOptions = {}): Promise<Setup> {
   const api = await createTestApi({
     engineOptions: { clock },
     now: () => clock.now(),
-    repeat: (ms, tick) => {
-      if (ms === 600_000) timerCallbacks.push(tick);
+    repeat: (ms, callback) => {
+      if (ms === 600_000) timerCallbacks.push(callback);
       return () => undefined;
     },
     ...options,
   });
-  const sweep = (): void => timerCallbacks.forEach((tick) => tick());
+  const sweep = (): void => timerCallbacks.forEach((callback) => callback());
   return {
     ...api,
     clock,
@@ -45,7 +45,7 @@ async function setup(options: TestApiOptions = {}): Promise<Setup> {
       clock.advance(days * DAY_MS);
       sweep();
     },
-    untilReleased: async (runId) => {
+    waitUntilReleased: async (runId) => {
       // A sweep that began before the clock was advanced may still be running.
       await expect.poll(() => (sweep(), findReservation(api.store, runId))).toBeUndefined();
     },
@@ -68,7 +68,7 @@ async function setup(options: TestApiOptions = {}): Promise<Setup> {
 
 describe('runs of anonymous callers', () => {
   it('are deleted 30 days after their end with their inputs and files; other runs are kept', async () => {
-    const { advanceDays, untilReleased, deployPublic, run, statusOf, engine, call } = await setup();
+    const { advanceDays, waitUntilReleased, deployPublic, run, statusOf, engine, call } = await setup();
     const path = await deployPublic(ECHO_WORKFLOW);
     const keyRun = await run(path, { any: LARGE_VALUE });
     const anonymousRun = await run(path, { any: LARGE_VALUE }, null);
@@ -81,7 +81,7 @@ describe('runs of anonymous callers', () => {
     await expect.poll(() => statusOf(path, anonymousRun.runId)).toBe(200);
     advanceDays(2);
     for (const { runId } of [anonymousRun, fileRun]) {
-      await untilReleased(runId);
+      await waitUntilReleased(runId);
       expect(await statusOf(path, runId)).toBe(404);
     }
     expect(await (await engine.fileReader(keyRun.runId))(file)).toBeUndefined();
@@ -91,23 +91,23 @@ describe('runs of anonymous callers', () => {
   });
 
   it('are kept while they wait for a person, and deleted 30 days after their end', async () => {
-    const { advanceDays, untilReleased, deployPublic, run, statusOf, engine } = await setup();
-    const path = await deployPublic(APPROVAL);
+    const { advanceDays, waitUntilReleased, deployPublic, run, statusOf, engine } = await setup();
+    const path = await deployPublic(APPROVAL_WORKFLOW);
     const { runId } = await run(path, {}, null);
     const endedRun = await run(await deployPublic(ECHO_WORKFLOW), {}, null);
     advanceDays(400);
-    await untilReleased(endedRun.runId);
+    await waitUntilReleased(endedRun.runId);
     expect(await statusOf(path, runId)).toBe(200);
     await engine.resume(runId, { input: { ok: true } });
     advanceDays(29);
     expect(await statusOf(path, runId)).toBe(200);
     advanceDays(2);
-    await untilReleased(runId);
+    await waitUntilReleased(runId);
     expect(await statusOf(path, runId)).toBe(404);
   });
 
   it('leave neither a reservation nor files if they did not start', async () => {
-    const { advanceDays, untilReleased, deployPublic, run, store } = await setup();
+    const { advanceDays, waitUntilReleased, deployPublic, run, store } = await setup();
     const path = await deployPublic(ECHO_WORKFLOW);
     const { status, runId } = await run(path, { doc: [FILE, { ...FILE, data: 'broken' }] }, null);
     expect(status).toBe(400);
@@ -115,7 +115,7 @@ describe('runs of anonymous callers', () => {
     const [key = ''] = JSON.parse(row?.files ?? '[]') as string[];
     expect([row?.run_id, key]).toEqual([runId, expect.stringContaining('sha256:')]);
     advanceDays(31);
-    await untilReleased(runId);
+    await waitUntilReleased(runId);
     expect(await store.publicRuns.readPage('2027-01-01', undefined, 10)).toEqual([]);
   });
 
@@ -130,8 +130,8 @@ describe('runs of anonymous callers', () => {
   });
 
   it('are deleted by the next process, even if one of them cannot be deleted', async () => {
-    const data = createDataFolder(afterAll);
-    const firstSetup = await setup({ storeOptions: { data } });
+    const dataFolder = createDataFolder(afterAll);
+    const firstSetup = await setup({ storeOptions: { data: dataFolder } });
     const path = await firstSetup.deployPublic(ECHO_WORKFLOW);
     const runs = [await firstSetup.run(path, {}, null), await firstSetup.run(path, {}, null)];
     firstSetup.clock.advance(31 * DAY_MS);
@@ -146,10 +146,10 @@ describe('runs of anonymous callers', () => {
       store: firstSetup.store,
       now: () => firstSetup.clock.now(),
     });
-    await nextSetup.untilReleased(runs[1]?.runId ?? '');
+    await nextSetup.waitUntilReleased(runs[1]?.runId ?? '');
     expect(await findReservation(nextSetup.store, runs[0]?.runId ?? '')).toBeDefined();
     // Each sweep reports the error.
-    expect(new Set(nextSetup.reportedErrors.map((fault) => (fault as Error).message))).toEqual(
+    expect(new Set(nextSetup.reportedErrors.map((error) => (error as Error).message))).toEqual(
       new Set(['The disk is full.']),
     );
   });

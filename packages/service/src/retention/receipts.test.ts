@@ -11,8 +11,8 @@ it('a receipt is deleted 30 days after its import; then its request id can be us
   const { call, workspaceId } = await createTestApi({
     engineOptions: { clock },
     now: () => clock.now(),
-    repeat: (ms, tick) => {
-      if (ms === 600_000) timerCallbacks.push(tick);
+    repeat: (ms, callback) => {
+      if (ms === 600_000) timerCallbacks.push(callback);
       return () => undefined;
     },
   });
@@ -26,20 +26,20 @@ it('a receipt is deleted 30 days after its import; then its request id can be us
     const body = { ...importRequest, requestId, previewFingerprint };
     return (await call<{ operationId: string }>('POST', path, { body })).data.operationId;
   }
-  async function statusOf(id: string): Promise<number> {
-    for (const tick of timerCallbacks) tick();
+  async function sweepAndReadStatus(id: string): Promise<number> {
+    for (const callback of timerCallbacks) callback();
     return (await call('GET', `/api/v2/workspaces/${workspaceId}/operations/${id}`)).status;
   }
 
   const oldId = await importFile('first');
   expect(await importFile('first')).toBe(oldId);
   clock.advance(20 * DAY_MS);
-  expect(await statusOf(oldId)).toBe(200);
+  expect(await sweepAndReadStatus(oldId)).toBe(200);
   const newerId = await importFile('second');
   clock.advance(11 * DAY_MS);
-  await expect.poll(() => statusOf(oldId)).toBe(404);
-  expect(await statusOf(newerId)).toBe(200);
+  await expect.poll(() => sweepAndReadStatus(oldId)).toBe(404);
+  expect(await sweepAndReadStatus(newerId)).toBe(200);
   const repeatedId = await importFile('first');
   expect(repeatedId).not.toBe(oldId);
-  expect(await statusOf(repeatedId)).toBe(200);
+  expect(await sweepAndReadStatus(repeatedId)).toBe(200);
 });

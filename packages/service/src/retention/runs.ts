@@ -41,12 +41,12 @@ const BATCH_SIZE = 20;
 export function runRetention(options: RunRetentionOptions): RetentionJob {
   const { maxAgeMs = Infinity, maxBytes = Infinity } = options.limits;
   return async (sweep) => {
-    if (Number.isFinite(maxAgeMs)) await deleteEndedBefore(options, sweep, options.now() - maxAgeMs);
-    if (Number.isFinite(maxBytes)) await deleteExcess(options, sweep, maxBytes);
+    if (Number.isFinite(maxAgeMs)) await deleteRunsEndedBefore(options, sweep, options.now() - maxAgeMs);
+    if (Number.isFinite(maxBytes)) await deleteExcessRuns(options, sweep, maxBytes);
   };
 }
 
-async function deleteEndedBefore(
+async function deleteRunsEndedBefore(
   options: RunRetentionOptions,
   sweep: SweepContext,
   cutoffMs: number,
@@ -57,7 +57,7 @@ async function deleteEndedBefore(
 }
 
 /** Deletes the oldest runs until all runs together take at most `maxBytes`. Deleting their children may free more. */
-async function deleteExcess(
+async function deleteExcessRuns(
   options: RunRetentionOptions,
   sweep: SweepContext,
   maxBytes: number,

@@ -22,7 +22,7 @@ export interface SweepOptions {
   onError: (error: unknown) => void;
 }
 
-const SWEEP_MS = 600_000;
+const SWEEP_INTERVAL_MS = 600_000;
 const LEASE_NAME = 'retention';
 const LEASE_MS = 60_000;
 
@@ -30,7 +30,7 @@ const LEASE_MS = 60_000;
  * Runs the jobs sequentially, in the background: at the start, and every ten minutes. One process at a time sweeps, and
  * pauses between deletions, so that a sweep never holds up runs for long.
  */
-export class RetentionSweep {
+export class RetentionSweeper {
   readonly #options: SweepOptions;
   readonly #owner = randomUUID();
   readonly #stopTimer: () => void;
@@ -40,7 +40,7 @@ export class RetentionSweep {
 
   constructor(options: SweepOptions) {
     this.#options = options;
-    this.#stopTimer = options.repeat(SWEEP_MS, () => this.#startSweep());
+    this.#stopTimer = options.repeat(SWEEP_INTERVAL_MS, () => this.#startSweep());
     this.#startSweep();
   }
 
@@ -100,7 +100,7 @@ export class RetentionSweep {
   }
 }
 
-/** A lease for a job that at most one process does at a time. */
+/** A lease for a job that at most one process runs at a time. */
 interface LeaseRequest {
   name: string;
   /** Id of the process. */

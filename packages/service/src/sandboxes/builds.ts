@@ -3,8 +3,8 @@ import type { Images, ImageRecord, ImageSpec } from '@heddle/images';
 import { isSandboxError, SandboxError } from '@heddle/sandbox';
 import type { ImageSource, LoadedImage } from '@heddle/sandbox';
 import type { Kysely } from 'kysely';
-import { storedSpec } from './specification.ts';
-import { findSandbox, isImageUsed, oneSandboxPerImage } from './store.ts';
+import { storedSpecOf } from './specification.ts';
+import { findSandbox, isImageUsed, findOneSandboxPerImage } from './store.ts';
 import type { SandboxRow, SandboxTables } from './tables.ts';
 
 /** The part of the image store that sandboxes use. */
@@ -36,7 +36,7 @@ const STOPPED_CODES: ReadonlySet<string> = new Set(['IMAGES_CLOSED', 'IMAGE_NOT_
 const OWNER = 'sandboxes';
 
 /** Matches the id of an image, and prefixes of the id. */
-const IMAGE_ID = /^[0-9a-f]{7,64}$/;
+const IMAGE_ID_PATTERN = /^[0-9a-f]{7,64}$/;
 
 /**
  * The images of sandboxes. Sandboxes with the same specification share an image, across workspaces. The image store
@@ -70,7 +70,7 @@ export class SandboxImages implements ImageSource {
     const record = await (await this.#options.openImageStore()).get(imageId);
     if (record?.state === 'ready' || this.#isClosed || this.#hasBuild(imageId)) return;
     this.#queuedBuilds.set(imageId, { spec, end: Promise.withResolvers() });
-    this.#startNext();
+    this.#startNextBuilds();
   }
 
   #hasBuild(imageId: string): boolean {
@@ -79,13 +79,13 @@ export class SandboxImages implements ImageSource {
 
   /** Queues again the builds that an earlier process has not finished. */
   async requeueBuilds(): Promise<void> {
-    const rows = await oneSandboxPerImage(this.#options.db);
+    const rows = await findOneSandboxPerImage(this.#options.db);
     if (rows.length === 0) return;
     const images = await this.#options.openImageStore();
     for (const row of rows) {
       const imageId = row.image_id as string;
       const state = (await images.get(imageId))?.state ?? 'pending';
-      if (state === 'pending' || state === 'building') await this.requestBuild(imageId, storedSpec(row));
+      if (state === 'pending' || state === 'building') await this.requestBuild(imageId, storedSpecOf(row));
     }
   }
 
@@ -103,7 +103,7 @@ export class SandboxImages implements ImageSource {
    */
   async release(imageId: string): Promise<void> {
     if (await isImageUsed(this.#options.db, imageId)) return;
-    this.#cancelQueued(imageId);
+    this.#cancelQueuedBuild(imageId);
     const images = await this.#options.openImageStore();
     const record = await images.get(imageId);
     if (record?.state !== 'building' && images.ownedBy(OWNER).includes(imageId)) images.remove(imageId);
@@ -126,7 +126,7 @@ export class SandboxImages implements ImageSource {
     if (workspaceId === undefined) return (await this.#options.openImageStore()).open(id);
     const row = isStorable(id) ? await findSandbox(db, { id, workspaceId }) : undefined;
     if (row) return this.#openSandbox(row);
-    if (IMAGE_ID.test(id)) throw sandboxNotFound(id);
+    if (IMAGE_ID_PATTERN.test(id)) throw sandboxNotFound(id);
     try {
       return await (await this.#options.openImageStore()).open(id);
     } catch (error) {
@@ -142,7 +142,7 @@ export class SandboxImages implements ImageSource {
     const images = await this.#options.openImageStore();
     let record = await this.describe(imageId);
     if (this.#options.waitsForBuilds && (!record || (record.imageId === null && record.state !== 'failed'))) {
-      await this.#waitForBuild(imageId, storedSpec(row));
+      await this.#waitForBuild(imageId, storedSpecOf(row));
       record = await this.describe(imageId);
     }
     if (record?.state === 'failed' && record.imageId === null) {
@@ -154,7 +154,7 @@ export class SandboxImages implements ImageSource {
       );
     }
     if (!record || record.imageId === null) {
-      await this.requestBuild(imageId, storedSpec(row));
+      await this.requestBuild(imageId, storedSpecOf(row));
       throw new SandboxError(
         'IMAGE_NOT_READY',
         `${subject} is being built. Try again when its build has ended.`,
@@ -169,7 +169,7 @@ export class SandboxImages implements ImageSource {
     await (this.#runningBuilds.get(imageId) ?? this.#queuedBuilds.get(imageId))?.end.promise;
   }
 
-  #startNext(): void {
+  #startNextBuilds(): void {
     for (const [imageId, build] of this.#queuedBuilds) {
       if (this.#isClosed || this.#runningBuilds.size >= MAX_BUILDS) return;
       this.#queuedBuilds.delete(imageId);
@@ -177,12 +177,12 @@ export class SandboxImages implements ImageSource {
       void this.#build(build.spec).finally(() => {
         this.#runningBuilds.delete(imageId);
         build.end.resolve();
-        this.#startNext();
+        this.#startNextBuilds();
       });
     }
   }
 
-  #cancelQueued(imageId: string): void {
+  #cancelQueuedBuild(imageId: string): void {
     this.#queuedBuilds.get(imageId)?.end.resolve();
     this.#queuedBuilds.delete(imageId);
   }
@@ -201,7 +201,7 @@ export class SandboxImages implements ImageSource {
   /** Starts no more builds and waits for the running ones. Close the image store first: it stops them. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const imageId of [...this.#queuedBuilds.keys()]) this.#cancelQueued(imageId);
+    for (const imageId of [...this.#queuedBuilds.keys()]) this.#cancelQueuedBuild(imageId);
     await Promise.all([...this.#runningBuilds.values()].map(({ end }) => end.promise));
   }
 }

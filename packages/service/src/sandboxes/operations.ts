@@ -16,12 +16,12 @@ import type { Kysely } from 'kysely';
 import * as z from 'zod';
 import type { SandboxImages } from './builds.ts';
 import * as schemas from './schemas.ts';
-import { columnsOf, specificationOf, storedSpec } from './specification.ts';
+import { columnsOf, specificationOf, storedSpecOf } from './specification.ts';
 import {
   addSandbox,
   findSandbox,
   isNameTaken,
-  pageOfSandboxes,
+  readPageOfSandboxes,
   removeSandbox,
   replaceSandbox,
 } from './store.ts';
@@ -40,8 +40,13 @@ type SandboxView = z.output<typeof schemas.sandbox>;
 
 const defineOperation = operationFactory<SandboxServices>();
 const TAG = 'Sandboxes';
-const READ = { tag: TAG, scope: 'api:read', role: 'read', principals: AUTHENTICATED_PRINCIPALS } as const;
-const WRITE = { tag: TAG, scope: 'api:write', role: 'admin', principals: USER_PRINCIPALS } as const;
+const READ_FIELDS = {
+  tag: TAG,
+  scope: 'api:read',
+  role: 'read',
+  principals: AUTHENTICATED_PRINCIPALS,
+} as const;
+const WRITE_FIELDS = { tag: TAG, scope: 'api:write', role: 'admin', principals: USER_PRINCIPALS } as const;
 const SANDBOX_PATH_PARAMS = { params: schemas.sandboxPath } as const;
 /** Rate limit of the writes of a workspace. */
 export const WRITE_LIMIT: Bucket = { capacity: 20, perMinute: 10 };
@@ -50,7 +55,7 @@ const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 429, 503] as const;
 const positionCodec = cursorCodec(schemas.sandboxPosition);
 
 export const listSandboxes = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'listSandboxes',
   method: 'GET',
   path: '/api/v2/sandboxes',
@@ -62,8 +67,8 @@ export const listSandboxes = defineOperation({
   success: [{ status: 200, schema: schemas.sandbox, isPage: true, description: 'A page of sandboxes' }],
   errors: READ_ERRORS,
   async handle(services, { query }) {
-    const after = positionCodec.decode(query.cursor, query);
-    const { rows, next } = await pageOfSandboxes(services.db, { ...query, after });
+    const afterPosition = positionCodec.decode(query.cursor, query);
+    const { rows, next } = await readPageOfSandboxes(services.db, { ...query, afterPosition });
     await requireImageStore(services, rows);
     const page: SandboxView[] = [];
     for (const row of rows) page.push(await viewOf(services, row));
@@ -72,7 +77,7 @@ export const listSandboxes = defineOperation({
 });
 
 export const createSandbox = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   id: 'createSandbox',
   audit: { resourceType: 'sandbox', actions: ['SANDBOX_CREATED'] },
   method: 'POST',
@@ -106,7 +111,7 @@ export const createSandbox = defineOperation({
 });
 
 export const getSandbox = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   ...SANDBOX_PATH_PARAMS,
   id: 'getSandbox',
   method: 'GET',
@@ -126,7 +131,7 @@ export const getSandbox = defineOperation({
 });
 
 export const updateSandbox = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   ...SANDBOX_PATH_PARAMS,
   id: 'updateSandbox',
   audit: { resourceType: 'sandbox', actions: ['SANDBOX_UPDATED'] },
@@ -144,7 +149,7 @@ export const updateSandbox = defineOperation({
     const { workspaceId, name, ...changes } = body;
     const currentRow = await findSandbox(db, { id: path.sandboxId, workspaceId });
     if (!currentRow) throw notFound('Sandbox');
-    const specification = specificationOf({ ...storedSpec(currentRow), ...omitUndefined(changes) });
+    const specification = specificationOf({ ...storedSpecOf(currentRow), ...omitUndefined(changes) });
     const row: SandboxRow = {
       ...currentRow,
       ...(name !== undefined && { name }),
@@ -168,7 +173,7 @@ export const updateSandbox = defineOperation({
 });
 
 export const deleteSandbox = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   ...SANDBOX_PATH_PARAMS,
   id: 'deleteSandbox',
   audit: { resourceType: 'sandbox', actions: ['SANDBOX_DELETED'] },
@@ -200,16 +205,16 @@ function omitUndefined<T extends object>(object: T): { [K in keyof T]?: Exclude<
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never;
 }
 
-/** Returns the sandbox in the form of responses. */
+/** Returns the sandbox as the API returns it. */
 async function viewOf({ images }: SandboxServices, row: SandboxRow): Promise<SandboxView> {
   const record = row.image_id === null ? undefined : await images.describe(row.image_id);
   return {
     id: row.id,
     name: row.name,
-    ...storedSpec(row),
-    dependencies: [...storedSpec(row).dependencies],
-    cliTools: [...storedSpec(row).cliTools],
-    systemPackages: [...storedSpec(row).systemPackages],
+    ...storedSpecOf(row),
+    dependencies: [...storedSpecOf(row).dependencies],
+    cliTools: [...storedSpecOf(row).cliTools],
+    systemPackages: [...storedSpecOf(row).systemPackages],
     buildStatus: row.image_id === null ? null : (record?.state ?? 'pending'),
     ...failureOf(record),
     builtAt: record?.builtAt ?? null,
@@ -223,7 +228,7 @@ function failureOf(
 ): Pick<SandboxView, 'errorCode' | 'errorMessage' | 'errorDetail'> {
   if (record?.state !== 'failed') return { errorCode: null, errorMessage: null, errorDetail: null };
   const { errorCode: code, errorMessage, errorDetail } = record;
-  const errorCode = schemas.ERROR_CODES.find((known) => known === code) ?? 'install_failed';
+  const errorCode = schemas.ERROR_CODES.find((knownCode) => knownCode === code) ?? 'install_failed';
   if (errorCode === code) return { errorCode, errorMessage, errorDetail };
   return { errorCode, errorMessage, errorDetail: `${code}\n${errorDetail ?? ''}` };
 }

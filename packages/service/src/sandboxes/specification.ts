@@ -18,11 +18,11 @@ export function specificationOf(input: ImageSpec): Specification {
     const { language } = input;
     return { spec: { language, dependencies: [], cliTools: [], systemPackages: [] }, imageId: null };
   }
-  const parsed = readSpec(input);
-  if (parsed.ok) return { spec: parsed.spec, imageId: specHash(parsed.spec) };
-  const [firstIssue] = parsed.issues;
+  const parseResult = readSpec(input);
+  if (parseResult.ok) return { spec: parseResult.spec, imageId: specHash(parseResult.spec) };
+  const [firstIssue] = parseResult.issues;
   const issueField = firstIssue?.field ?? 'dependencies';
-  const issues = parsed.issues
+  const issues = parseResult.issues
     .filter(({ field }) => field === issueField)
     .map(({ line, value, reason }) => ({ line, value, reason }));
   throw new ApiError(400, `${issueField}, line ${firstIssue?.line}: ${firstIssue?.reason}`, {
@@ -31,7 +31,7 @@ export function specificationOf(input: ImageSpec): Specification {
 }
 
 /** Returns the specification of a stored sandbox. */
-export function storedSpec(row: SandboxRow): ImageSpec {
+export function storedSpecOf(row: SandboxRow): ImageSpec {
   return {
     language: row.language,
     dependencies: JSON.parse(row.dependencies) as string[],

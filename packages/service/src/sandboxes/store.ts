@@ -10,7 +10,7 @@ export interface SandboxesQuery {
   sortBy: 'name' | 'createdAt' | 'updatedAt';
   sortOrder: 'asc' | 'desc';
   limit: number;
-  after?: SandboxPosition | undefined;
+  afterPosition?: SandboxPosition | undefined;
 }
 
 /** The sort value and the id of a page's last row. */
@@ -30,7 +30,7 @@ export async function addSandbox(db: Db, row: SandboxRow): Promise<boolean> {
 
 /** Replaces a sandbox. Returns whether it still exists. Throws the database's error for a duplicate name. */
 export async function replaceSandbox(db: Db, row: SandboxRow): Promise<boolean> {
-  const { id, workspace_id, created_at: _created, ...changes } = row;
+  const { id, workspace_id, created_at: _createdAt, ...changes } = row;
   const { numUpdatedRows } = await db
     .updateTable('sandboxes')
     .set(changes)
@@ -100,7 +100,7 @@ export async function isImageUsed(db: Db, imageId: string): Promise<boolean> {
 }
 
 /** Returns one sandbox for each image that sandboxes use. */
-export async function oneSandboxPerImage(db: Db): Promise<SandboxRow[]> {
+export async function findOneSandboxPerImage(db: Db): Promise<SandboxRow[]> {
   const firstIds = db
     .selectFrom('sandboxes')
     .select((eb) => eb.fn.min('id').as('id'))
@@ -110,13 +110,13 @@ export async function oneSandboxPerImage(db: Db): Promise<SandboxRow[]> {
 }
 
 /** Returns a page of sandboxes, and the position of its last row if more follow. */
-export async function pageOfSandboxes(
+export async function readPageOfSandboxes(
   db: Db,
   query: SandboxesQuery,
 ): Promise<{ rows: SandboxRow[]; next: SandboxPosition | undefined }> {
   const { workspaceId, search } = query;
   const column = SORT_COLUMNS[query.sortBy];
-  let select = db.selectFrom('sandboxes').selectAll().where('workspace_id', '=', workspaceId);
-  if (search !== undefined) select = select.where(containsCondition('name', search));
-  return readPage(select, [column, 'id'], query, (row): SandboxPosition => [row[column], row.id]);
+  let selectQuery = db.selectFrom('sandboxes').selectAll().where('workspace_id', '=', workspaceId);
+  if (search !== undefined) selectQuery = selectQuery.where(containsCondition('name', search));
+  return readPage(selectQuery, [column, 'id'], query, (row): SandboxPosition => [row[column], row.id]);
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Sealer } from '../sealing.ts';
 import { MAX_SECRETS, secretName, secretValue } from './schemas.ts';
-import { countSecrets, pageOfSecrets, removeSecret, setSecret } from './store.ts';
+import { countSecrets, readPageOfSecrets, removeSecret, setSecret } from './store.ts';
 import type { SecretPosition } from './store.ts';
 import type { SecretTables } from './tables.ts';
 
@@ -40,10 +40,12 @@ export async function setStoredSecret(
   sealer: Sealer,
   secret: SecretRef & { value: string; description?: string | undefined },
 ): Promise<boolean> {
-  const name = secretName.safeParse(secret.name);
-  if (!name.success) throw new RangeError(`The name is invalid: ${name.error.issues[0]?.message}.`);
-  const value = secretValue.safeParse(secret.value);
-  if (!value.success) throw new RangeError(`The value is invalid: ${value.error.issues[0]?.message}.`);
+  const nameResult = secretName.safeParse(secret.name);
+  if (!nameResult.success)
+    throw new RangeError(`The name is invalid: ${nameResult.error.issues[0]?.message}.`);
+  const valueResult = secretValue.safeParse(secret.value);
+  if (!valueResult.success)
+    throw new RangeError(`The value is invalid: ${valueResult.error.issues[0]?.message}.`);
   const key = { workspaceId: secret.workspaceId, userId: '', name: secret.name };
   return asSecretDatabase(database)
     .transaction()
@@ -61,13 +63,13 @@ export async function setStoredSecret(
 export async function listSecrets(database: Database, workspaceId: string): Promise<StoredSecret[]> {
   const secrets: StoredSecret[] = [];
   const query = { workspaceId, userIds: [''], sortBy: 'name', sortOrder: 'asc', limit: BATCH_SIZE } as const;
-  let after: SecretPosition | undefined;
+  let afterPosition: SecretPosition | undefined;
   do {
-    const { rows, next } = await pageOfSecrets(asSecretDatabase(database), { ...query, after });
+    const { rows, next } = await readPageOfSecrets(asSecretDatabase(database), { ...query, afterPosition });
     for (const { name, description, created_at: createdAt, updated_at: updatedAt } of rows)
       secrets.push({ name, description, createdAt, updatedAt });
-    after = next;
-  } while (after);
+    afterPosition = next;
+  } while (afterPosition);
   return secrets;
 }
 

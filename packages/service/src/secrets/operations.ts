@@ -15,7 +15,7 @@ import type { Sealer } from '../sealing.ts';
 import type { ServiceStore } from '../store/open.ts';
 import { isWorkspaceAdmin } from '../workspace-admin.ts';
 import * as schemas from './schemas.ts';
-import { pageOfSecrets, removeSecret, setSecret, countSecrets } from './store.ts';
+import { readPageOfSecrets, removeSecret, setSecret, countSecrets } from './store.ts';
 import type { SecretInfo, SecretTables } from './tables.ts';
 
 /** Dependencies of the operations of secrets. */
@@ -29,8 +29,8 @@ type Scope = 'workspace' | 'personal';
 type SecretView = z.output<typeof schemas.secret>;
 
 const COMMON_FIELDS = { tag: 'Secrets', role: 'read', principals: USER_PRINCIPALS } as const;
-const READ = { ...COMMON_FIELDS, scope: 'api:read' } as const;
-const WRITE = { ...COMMON_FIELDS, scope: 'api:write' } as const;
+const READ_FIELDS = { ...COMMON_FIELDS, scope: 'api:read' } as const;
+const WRITE_FIELDS = { ...COMMON_FIELDS, scope: 'api:write' } as const;
 const defineOperation = operationFactory<SecretServices>();
 
 function databaseOf({ store }: SecretServices): Kysely<SecretTables> {
@@ -40,7 +40,7 @@ function databaseOf({ store }: SecretServices): Kysely<SecretTables> {
 const positionCodec = cursorCodec(schemas.secretPosition);
 
 export const listSecrets = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'listSecrets',
   method: 'GET',
   path: '/api/v2/secrets',
@@ -51,17 +51,21 @@ export const listSecrets = defineOperation({
   success: [{ status: 200, schema: schemas.secret, isPage: true, description: 'A page of secrets' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query, principal }) {
-    const after = positionCodec.decode(query.cursor, query);
+    const afterPosition = positionCodec.decode(query.cursor, query);
     const isAdmin = await isWorkspaceAdmin(services.store, principal, query.workspaceId);
     const userIds = ownerIdsOf(query.scope, principal);
-    const { rows, next } = await pageOfSecrets(databaseOf(services), { ...query, userIds, after });
+    const { rows, next } = await readPageOfSecrets(databaseOf(services), {
+      ...query,
+      userIds,
+      afterPosition,
+    });
     const page = rows.map((row) => viewOf(row, isAdmin));
     return { page, nextCursor: positionCodec.encode(next, query) };
   },
 });
 
 export const setSecretOperation = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   id: 'setSecret',
   audit: { resourceType: 'secret', actions: ['SECRET_CREATED', 'SECRET_UPDATED'] },
   method: 'PUT',
@@ -103,7 +107,7 @@ export const setSecretOperation = defineOperation({
 });
 
 export const deleteSecret = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   id: 'deleteSecret',
   audit: { resourceType: 'secret', actions: ['SECRET_DELETED'] },
   method: 'DELETE',

@@ -29,7 +29,7 @@ export interface SecretsQuery {
   sortBy: 'name' | 'createdAt' | 'updatedAt';
   sortOrder: 'asc' | 'desc';
   limit: number;
-  after?: SecretPosition | undefined;
+  afterPosition?: SecretPosition | undefined;
 }
 
 /** The sort value, the name and the owner of a page's last row. */
@@ -108,20 +108,20 @@ export async function countSecrets(
 }
 
 /** Returns a page of secrets without their values, and the position of its last row if more follow. */
-export async function pageOfSecrets(
+export async function readPageOfSecrets(
   db: Db,
   query: SecretsQuery,
 ): Promise<{ rows: SecretInfo[]; next: SecretPosition | undefined }> {
   const { workspaceId, userIds, search } = query;
   const column = SORT_COLUMNS[query.sortBy];
-  let select = db
+  let selectQuery = db
     .selectFrom('secrets')
     .select(COLUMNS)
     .where('workspace_id', '=', workspaceId)
     .where('user_id', 'in', [...userIds]);
-  if (search !== undefined) select = select.where(containsCondition('name', search));
+  if (search !== undefined) selectQuery = selectQuery.where(containsCondition('name', search));
   const columns = [column, 'name', 'user_id'];
-  return readPage(select, columns, query, (row): SecretPosition => [row[column], row.name, row.user_id]);
+  return readPage(selectQuery, columns, query, (row): SecretPosition => [row[column], row.name, row.user_id]);
 }
 
 /** Returns the names of the workspace's secrets. */

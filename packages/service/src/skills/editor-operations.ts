@@ -10,7 +10,7 @@ import {
 import * as z from 'zod';
 import { requireEditableSkill, requireSkill, isoNow, databaseOf } from './access.ts';
 import type { SkillServices } from './access.ts';
-import { countGrants, grant, findMemberWithEmail, pageOfEditors, revoke } from './editors.ts';
+import { countGrants, grant, findMemberWithEmail, readPageOfEditors, revoke } from './editors.ts';
 import type { SkillEditor } from './editors.ts';
 import * as schemas from './schemas.ts';
 import { lockSkill } from './store.ts';
@@ -22,7 +22,7 @@ const COMMON_FIELDS = {
   path: '/api/v2/skills/{skillId}/editors',
   params: schemas.skillPath,
 } as const;
-const WRITE = { ...COMMON_FIELDS, scope: 'api:write', principals: USER_PRINCIPALS } as const;
+const WRITE_FIELDS = { ...COMMON_FIELDS, scope: 'api:write', principals: USER_PRINCIPALS } as const;
 const defineOperation = operationFactory<SkillServices>();
 const positionCodec = cursorCodec(schemas.pagePosition);
 
@@ -40,15 +40,15 @@ export const listSkillEditors = defineOperation({
   async handle(services, { path, query }) {
     const key = { workspaceId: query.workspaceId, id: path.skillId };
     const filters = { ...query, ...path };
-    const after = positionCodec.decode(query.cursor, filters);
+    const afterPosition = positionCodec.decode(query.cursor, filters);
     await requireSkill(services, key);
-    const { editors, next } = await pageOfEditors(databaseOf(services), key, { ...query, after });
+    const { editors, next } = await readPageOfEditors(databaseOf(services), key, { ...query, afterPosition });
     return { page: editors.map(viewOf), nextCursor: positionCodec.encode(next, filters) };
   },
 });
 
 export const grantSkillEditor = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   id: 'grantSkillEditor',
   audit: { resourceType: 'skill', actions: ['SKILL_EDITOR_GRANTED'] },
   method: 'POST',
@@ -82,7 +82,7 @@ export const grantSkillEditor = defineOperation({
 });
 
 export const revokeSkillEditor = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   id: 'revokeSkillEditor',
   audit: { resourceType: 'skill', actions: ['SKILL_EDITOR_REVOKED'] },
   method: 'DELETE',

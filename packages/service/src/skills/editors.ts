@@ -15,17 +15,17 @@ export interface EditorsQuery {
   sortBy: 'email' | 'name';
   sortOrder: 'asc' | 'desc';
   limit: number;
-  after?: PagePosition | undefined;
+  afterPosition?: PagePosition | undefined;
 }
 
 /** Returns a page of the admins of the workspace and of the members with a grant for the skill. */
-export async function pageOfEditors(
+export async function readPageOfEditors(
   db: Db,
   skill: SkillKey,
   query: EditorsQuery,
 ): Promise<{ editors: SkillEditor[]; next: PagePosition | undefined }> {
   const { sortBy } = query;
-  const select = membersQuery(db, skill.workspaceId).where((eb) =>
+  const selectQuery = membersQuery(db, skill.workspaceId).where((eb) =>
     eb.or([
       eb('members.role', '=', 'admin'),
       sql<boolean>`exists ${grantsQuery(db, skill)
@@ -34,7 +34,7 @@ export async function pageOfEditors(
     ]),
   );
   const { rows, next } = await readPage(
-    select,
+    selectQuery,
     [`users.${sortBy}`, 'users.id'],
     query,
     (row): PagePosition => [row[sortBy], row.id],

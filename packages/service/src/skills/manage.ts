@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { requireValid } from '../require-valid.ts';
 import { MAX_SKILLS, skillContent, skillDescription, skillName } from './schemas.ts';
-import { addSkill, changeSkill, countSkills, findSkill, pageOfSkills, removeSkill } from './store.ts';
+import { addSkill, changeSkill, countSkills, findSkill, readPageOfSkills, removeSkill } from './store.ts';
 import type { Db, PagePosition } from './store.ts';
 import type { SkillInfo, SkillRow } from './tables.ts';
 
@@ -80,12 +80,12 @@ export async function storeSkill(
 export async function listStoredSkills(database: Database, workspaceId: string): Promise<StoredSkill[]> {
   const skills: StoredSkill[] = [];
   const query = { workspaceId, sortBy: 'name', sortOrder: 'asc', limit: PAGE_SIZE } as const;
-  let after: PagePosition | undefined;
+  let afterPosition: PagePosition | undefined;
   do {
-    const { rows, next } = await pageOfSkills(toDb(database), { ...query, after });
+    const { rows, next } = await readPageOfSkills(toDb(database), { ...query, afterPosition });
     skills.push(...rows.map(viewOf));
-    after = next;
-  } while (after);
+    afterPosition = next;
+  } while (afterPosition);
   return skills;
 }
 

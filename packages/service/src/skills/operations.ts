@@ -16,23 +16,23 @@ import { requireEditableSkill, requireSkill, isoNow, databaseOf } from './access
 import type { SkillServices } from './access.ts';
 import { grant } from './editors.ts';
 import * as schemas from './schemas.ts';
-import { addSkill, changeSkill, countSkills, pageOfSkills, removeSkill } from './store.ts';
+import { addSkill, changeSkill, countSkills, readPageOfSkills, removeSkill } from './store.ts';
 import type { SkillInfo, SkillRow } from './tables.ts';
 
 const COMMON_FIELDS = { tag: 'Skills', capability: 'skills.use' } as const;
-const READ = {
+const READ_FIELDS = {
   ...COMMON_FIELDS,
   scope: 'api:read',
   role: 'read',
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
-const WRITE = { ...COMMON_FIELDS, scope: 'api:write', principals: USER_PRINCIPALS } as const;
+const WRITE_FIELDS = { ...COMMON_FIELDS, scope: 'api:write', principals: USER_PRINCIPALS } as const;
 const emptyObject = z.strictObject({});
 const defineOperation = operationFactory<SkillServices>();
 const positionCodec = cursorCodec(schemas.pagePosition);
 
 export const listSkills = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'listSkills',
   method: 'GET',
   path: '/api/v2/skills',
@@ -43,14 +43,14 @@ export const listSkills = defineOperation({
   success: [{ status: 200, schema: schemas.skillSummary, isPage: true, description: 'A page of skills' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }) {
-    const after = positionCodec.decode(query.cursor, query);
-    const { rows, next } = await pageOfSkills(databaseOf(services), { ...query, after });
+    const afterPosition = positionCodec.decode(query.cursor, query);
+    const { rows, next } = await readPageOfSkills(databaseOf(services), { ...query, afterPosition });
     return { page: rows.map(summaryOf), nextCursor: positionCodec.encode(next, query) };
   },
 });
 
 export const createSkill = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   role: 'write',
   id: 'createSkill',
   audit: { resourceType: 'skill', actions: ['SKILL_CREATED'] },
@@ -82,7 +82,7 @@ export const createSkill = defineOperation({
 });
 
 export const getSkill = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'getSkill',
   method: 'GET',
   path: '/api/v2/skills/{skillId}',
@@ -98,7 +98,7 @@ export const getSkill = defineOperation({
 });
 
 export const updateSkill = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   role: 'read',
   id: 'updateSkill',
   audit: { resourceType: 'skill', actions: ['SKILL_UPDATED'] },
@@ -131,7 +131,7 @@ export const updateSkill = defineOperation({
 });
 
 export const deleteSkill = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   role: 'read',
   id: 'deleteSkill',
   audit: { resourceType: 'skill', actions: ['SKILL_DELETED'] },

@@ -36,7 +36,7 @@ export interface SkillsQuery {
   sortBy: 'name' | 'createdAt' | 'updatedAt';
   sortOrder: 'asc' | 'desc';
   limit: number;
-  after?: PagePosition | undefined;
+  afterPosition?: PagePosition | undefined;
 }
 
 /** The sort value and the id of a page's last row. */
@@ -133,16 +133,16 @@ export async function countSkills(db: Db, workspaceId: string): Promise<number> 
 }
 
 /** Returns a page of skills without their content, and the position of its last row if more follow. */
-export async function pageOfSkills(
+export async function readPageOfSkills(
   db: Db,
   query: SkillsQuery,
 ): Promise<{ rows: SkillInfo[]; next: PagePosition | undefined }> {
   const { workspaceId, search } = query;
   const column = SORT_COLUMNS[query.sortBy];
-  let select = db.selectFrom('skills').select(COLUMNS).where('workspace_id', '=', workspaceId);
+  let selectQuery = db.selectFrom('skills').select(COLUMNS).where('workspace_id', '=', workspaceId);
   if (search !== undefined)
-    select = select.where((eb) =>
+    selectQuery = selectQuery.where((eb) =>
       eb.or([containsCondition('name', search), containsCondition('description', search)]),
     );
-  return readPage(select, [column, 'id'], query, (row): PagePosition => [row[column], row.id]);
+  return readPage(selectQuery, [column, 'id'], query, (row): PagePosition => [row[column], row.id]);
 }

@@ -1,4 +1,4 @@
-import { v7 as newId } from 'uuid';
+import { v7 as createId } from 'uuid';
 import type { Audit, AuditEvent, PreparedEvent } from '@heddle/api/ports';
 import type { Db } from './database.ts';
 import type { AuditRow } from './schema.ts';
@@ -49,7 +49,7 @@ export class AuditStore implements Audit {
 
 function rowOf({ principal, ...event }: NewAuditEvent): AuditRow {
   return {
-    id: newId(),
+    id: createId(),
     workspace_id: event.workspaceId ?? null,
     user_id: principal?.userId ?? null,
     credential_id: principal?.credentialId ?? null,

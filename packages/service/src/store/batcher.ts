@@ -14,7 +14,7 @@ export class Batcher<Item, Result> {
   readonly #maxItems: number;
   readonly #run: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly #waitingItems: WaitingItem<Item, Result>[] = [];
-  #processing: Promise<void> | undefined;
+  #processingPromise: Promise<void> | undefined;
 
   constructor(maxItems: number, run: (items: readonly Item[]) => Promise<readonly Result[]>) {
     this.#maxItems = maxItems;
@@ -25,23 +25,23 @@ export class Batcher<Item, Result> {
   add(item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     this.#waitingItems.push({ item, resolve, reject });
-    this.#processing ??= this.#processWaiting();
+    this.#processingPromise ??= this.#processWaitingItems();
     return promise;
   }
 
   /** Resolves when all items have been processed. */
   async whenIdle(): Promise<void> {
-    await this.#processing;
+    await this.#processingPromise;
   }
 
-  async #processWaiting(): Promise<void> {
+  async #processWaitingItems(): Promise<void> {
     while (this.#waitingItems.length > 0) {
       // Lets the event loop read more items first: requests of other connections, or runs that have started.
       await new Promise(setImmediate);
       await this.#runBatch(this.#waitingItems.splice(0, this.#maxItems));
     }
     // No await since the last check for waiting items: an item that is added later starts the processing again.
-    this.#processing = undefined;
+    this.#processingPromise = undefined;
   }
 
   async #runBatch(batch: readonly WaitingItem<Item, Result>[]): Promise<void> {

@@ -34,8 +34,8 @@ export class KeyStore {
   constructor(db: Db, secret: string) {
     this.#db = db;
     this.#secret = secret;
-    this.#findByHash = compiledQuery(db, (query) =>
-      query.selectFrom('api_keys').selectAll().where('hash', '=', '').where('revoked_at', 'is', null),
+    this.#findByHash = compiledQuery(db, (builder) =>
+      builder.selectFrom('api_keys').selectAll().where('hash', '=', '').where('revoked_at', 'is', null),
     );
   }
 

@@ -44,31 +44,31 @@ export function listQuery(db: Db, query: WorkflowListQuery): WorkflowSelect {
     query.sortBy === 'runCount'
       ? db.selectFrom('workflows').innerJoin('run_counts', 'run_counts.workflow_id', 'workflows.id')
       : db.selectFrom('workflows');
-  const select = baseQuery
+  const selectQuery = baseQuery
     .select(['id', 'workspace_id', 'name', 'description', 'folder_path', 'position', 'active_version'])
     .select(['deployed_at', 'public_api', 'created_at', 'updated_at', 'archived_at'])
     .where('workspace_id', '=', workspaceId)
     .where('archived_at', archived ? 'is not' : 'is', null)
-    .$if(folderPath !== undefined, (select) => select.where('folder_path', '=', folderPath as string))
-    .$if(deployedOnly === true, (select) => select.where('active_version', 'is not', null));
+    .$if(folderPath !== undefined, (builder) => builder.where('folder_path', '=', folderPath as string))
+    .$if(deployedOnly === true, (builder) => builder.where('active_version', 'is not', null));
   const sortExpression = sortExpressionOf(query.sortBy);
-  return startAfterItem(filterByName(select, query.search), query)
+  return startAfterItem(filterByName(selectQuery, query.search), query)
     .orderBy(sortExpression, sortOrder)
     .orderBy('id', sortOrder)
     .limit(limit + 1);
 }
 
 /** Selects the workflows whose name contains `search`. Wildcards in `search` are matched literally. */
-function filterByName(select: WorkflowSelect, search: string | undefined): WorkflowSelect {
-  if (search === undefined) return select;
+function filterByName(selectQuery: WorkflowSelect, search: string | undefined): WorkflowSelect {
+  if (search === undefined) return selectQuery;
   const pattern = `%${escapeLike(search.toLowerCase())}%`;
-  return select.where(sql<boolean>`lower(name) like ${pattern} escape '\\'`);
+  return selectQuery.where(sql<boolean>`lower(name) like ${pattern} escape '\\'`);
 }
 
-function startAfterItem(select: WorkflowSelect, query: WorkflowListQuery): WorkflowSelect {
-  if (!query.after) return select;
+function startAfterItem(selectQuery: WorkflowSelect, query: WorkflowListQuery): WorkflowSelect {
+  if (!query.after) return selectQuery;
   const [value, id] = query.after;
   const sortExpression = sortExpressionOf(query.sortBy);
   const operator = sql.raw(query.sortOrder === 'asc' ? '>' : '<');
-  return select.where(sql<boolean>`(${sortExpression}, id) ${operator} (${value}, ${id})`);
+  return selectQuery.where(sql<boolean>`(${sortExpression}, id) ${operator} (${value}, ${id})`);
 }

@@ -15,12 +15,12 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
 };
 
 async function createInitialTables(db: Kysely<unknown>): Promise<void> {
-  await createPeopleTables(db);
+  await createWorkspaceTables(db);
   await createWorkflowTables(db);
   await createRunTables(db);
 }
 
-async function createPeopleTables(db: Kysely<unknown>): Promise<void> {
+async function createWorkspaceTables(db: Kysely<unknown>): Promise<void> {
   const { schema } = db;
   await schema
     .createTable('users')

@@ -6,9 +6,9 @@ type Database = Kysely<unknown>;
 /** Kysely's dialect for SQLite, whose introspector reads only the names of tables. */
 export class NamesOnlySqliteDialect extends SqliteDialect {
   override createIntrospector(db: Database): DatabaseIntrospector {
-    return introspectNames(super.createIntrospector(db), async () => {
-      const names = sql<TableName>`select name from sqlite_master where type = 'table'`;
-      return (await names.execute(db)).rows;
+    return createNamesOnlyIntrospector(super.createIntrospector(db), async () => {
+      const query = sql<TableName>`select name from sqlite_master where type = 'table'`;
+      return (await query.execute(db)).rows;
     });
   }
 }
@@ -16,9 +16,9 @@ export class NamesOnlySqliteDialect extends SqliteDialect {
 /** Kysely's dialect for PostgreSQL, whose introspector reads only the names of tables. */
 export class NamesOnlyPostgresDialect extends PostgresDialect {
   override createIntrospector(db: Database): DatabaseIntrospector {
-    return introspectNames(super.createIntrospector(db), async () => {
-      const names = sql<TableName>`select tablename as name, schemaname as schema from pg_tables`;
-      return (await names.execute(db)).rows;
+    return createNamesOnlyIntrospector(super.createIntrospector(db), async () => {
+      const query = sql<TableName>`select tablename as name, schemaname as schema from pg_tables`;
+      return (await query.execute(db)).rows;
     });
   }
 }
@@ -29,13 +29,13 @@ type TableName = Pick<TableMetadata, 'name' | 'schema'>;
  * Returns an introspector whose tables have no columns. Kysely's migrator lists the tables twice for each area, so
  * reading all their columns would be the slowest part of opening a database.
  */
-function introspectNames(
+function createNamesOnlyIntrospector(
   introspector: DatabaseIntrospector,
   readTableNames: () => Promise<readonly TableName[]>,
 ): DatabaseIntrospector {
   return {
     getSchemas: () => introspector.getSchemas(),
     getTables: async () =>
-      (await readTableNames()).map((name) => ({ ...name, isView: false, isForeign: false, columns: [] })),
+      (await readTableNames()).map((table) => ({ ...table, isView: false, isForeign: false, columns: [] })),
   };
 }

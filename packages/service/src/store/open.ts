@@ -86,7 +86,7 @@ export interface ServiceStore extends Database {
  */
 export interface WorkerStore extends Pick<Definitions, 'resolveChild' | 'tenant'> {
   /** Returns the id of the oldest workspace; undefined when there is none. */
-  oldestWorkspace(): Promise<string | undefined>;
+  findOldestWorkspaceId(): Promise<string | undefined>;
   secrets: TenantEnvironments;
   credentials: TenantCredentials;
   skills: TenantSkills;
@@ -99,7 +99,7 @@ const MIN_SECRET_LENGTH = 32;
 
 /** Opens the store. Creates or migrates its tables. */
 export async function openServiceStore(options: ServiceStoreOptions = {}): Promise<ServiceStore> {
-  const location = locationOf(options);
+  const location = prepareLocation(options);
   const secret = secretOf(options);
   const { db, migrate } = await openAndMigrate(location);
   const keys = new KeyStore(db, secret);
@@ -122,22 +122,22 @@ export async function openServiceStore(options: ServiceStoreOptions = {}): Promi
 
 /**
  * Opens the part of the store that workers need, without a secret for keys. `sealer` decrypts the secrets and
- * credentials of workspaces. `refresh` configures how access tokens are refreshed; without `refresh`, they are not.
+ * credentials of workspaces. `refreshOptions` configures how access tokens are refreshed; without it, they are not.
  */
 export async function openWorkerStore(
   options: Omit<ServiceStoreOptions, 'secret'>,
   sealer: Sealer,
-  refresh?: RefreshOptions,
+  refreshOptions?: RefreshOptions,
 ): Promise<WorkerStore> {
-  const { db } = await openAndMigrate(locationOf(options));
+  const { db } = await openAndMigrate(prepareLocation(options));
   const workspaces = new WorkspaceStore(db);
   const database = db as unknown as Kysely<unknown>;
   return {
     ...createStoredDefinitions(db),
     database,
-    oldestWorkspace: () => workspaces.findOldestId(),
+    findOldestWorkspaceId: () => workspaces.findOldestId(),
     secrets: secretEnvironments(database, sealer),
-    credentials: storedCredentials(database, sealer, refresh),
+    credentials: storedCredentials(database, sealer, refreshOptions),
     skills: storedSkills(database),
     close: () => db.destroy(),
   };
@@ -156,7 +156,7 @@ async function openAndMigrate(location: DatabaseLocation): Promise<OpenDatabase>
 }
 
 /** Returns the location of the database. Creates its folder and file, readable only by this user. */
-function locationOf({ data, postgres }: ServiceStoreOptions): DatabaseLocation {
+function prepareLocation({ data, postgres }: ServiceStoreOptions): DatabaseLocation {
   if (postgres) return postgres;
   if (data === undefined) return { file: ':memory:' };
   makeDataFolderPrivate(data, (error) => process.emitWarning(error.message, 'HeddleWarning'));
@@ -175,20 +175,20 @@ function secretOf({ data, postgres, secret }: ServiceStoreOptions): string {
       'PostgreSQL needs a secret for key hashes: set `secret` to the same value in all processes.',
     );
   }
-  return data === undefined ? newSecret() : readOrCreateSecret(data);
+  return data === undefined ? generateSecret() : readOrCreateSecret(data);
 }
 
 /** Returns the secret of the data folder. The first process creates it. */
-function readOrCreateSecret(data: string): string {
-  const file = join(data, 'api-secret');
+function readOrCreateSecret(dataFolder: string): string {
+  const file = join(dataFolder, 'api-secret');
   try {
-    writeFileSync(file, newSecret(), { flag: 'wx', mode: 0o600 });
+    writeFileSync(file, generateSecret(), { flag: 'wx', mode: 0o600 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   return readFileSync(file, 'utf8');
 }
 
-function newSecret(): string {
+function generateSecret(): string {
   return randomBytes(MIN_SECRET_LENGTH).toString('base64url');
 }

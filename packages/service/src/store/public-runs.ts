@@ -37,10 +37,10 @@ export class PublicRunStore {
       .where('created_at', '<', cutoff)
       .$if(lastRow !== undefined, (query) =>
         query.where((eb) => {
-          const { created_at: at, run_id: id } = lastRow as PublicRunRow;
+          const { created_at: createdAt, run_id: id } = lastRow as PublicRunRow;
           return eb.or([
-            eb('created_at', '>', at),
-            eb.and([eb('created_at', '=', at), eb('run_id', '>', id)]),
+            eb('created_at', '>', createdAt),
+            eb.and([eb('created_at', '=', createdAt), eb('run_id', '>', id)]),
           ]);
         }),
       )

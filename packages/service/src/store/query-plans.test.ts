@@ -38,8 +38,8 @@ interface TestDatabase {
 const sqlite: TestDatabase = {
   open: () => openServiceStore(),
   async planOf(db, query) {
-    const explain = CompiledQuery.raw(`EXPLAIN QUERY PLAN ${query.sql}`, [...query.parameters]);
-    const { rows } = await db.executeQuery<{ detail: string }>(explain);
+    const explainQuery = CompiledQuery.raw(`EXPLAIN QUERY PLAN ${query.sql}`, [...query.parameters]);
+    const { rows } = await db.executeQuery<{ detail: string }>(explainQuery);
     return rows.map(({ detail }) => detail).join('\n');
   },
   indexScan: /USING (COVERING )?INDEX/,
@@ -61,8 +61,8 @@ const postgres: TestDatabase = {
       // index.
       for (const method of ['seqscan', 'bitmapscan', 'sort', 'incremental_sort', 'hashjoin', 'mergejoin'])
         await sql`set local ${sql.raw(`enable_${method}`)} = off`.execute(tx);
-      const explain = CompiledQuery.raw(`EXPLAIN ${query.sql}`, [...query.parameters]);
-      const { rows } = await tx.executeQuery<{ 'QUERY PLAN': string }>(explain);
+      const explainQuery = CompiledQuery.raw(`EXPLAIN ${query.sql}`, [...query.parameters]);
+      const { rows } = await tx.executeQuery<{ 'QUERY PLAN': string }>(explainQuery);
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     }),
   indexScan: /Index (Only )?Scan/,
@@ -103,7 +103,7 @@ const WORKFLOW_QUERIES = (['name', 'position', 'createdAt', 'updatedAt'] as cons
 const LOG_QUERY: LogPageQuery = { workspaceId: 'looms', sortBy: 'startedAt', sortOrder: 'desc', limit: 50 };
 const LOG_FILTERS: readonly Partial<LogPageQuery>[] = [
   {},
-  { after: [7, 'r1'] },
+  { afterPosition: [7, 'r1'] },
   { statuses: ['failed'], triggers: ['api'], level: 'error' },
   { workflowIds: ['w1', 'w2'] },
 ];
@@ -111,7 +111,7 @@ const LOG_QUERIES = (['startedAt', 'durationMs', 'cost', 'status'] as const).fla
   ORDERS.flatMap((sortOrder) =>
     LOG_FILTERS.map((filter) => ({
       ...{ sortBy, sortOrder, ...filter },
-      ...(filter.after && sortBy === 'status' && { after: ['failed', 'r1'] as const }),
+      ...(filter.afterPosition && sortBy === 'status' && { afterPosition: ['failed', 'r1'] as const }),
     })),
   ),
 );
@@ -122,29 +122,29 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
     store = await database.open();
   });
   afterAll(() => store.close());
-  const workflowPlan = (query: Partial<WorkflowListQuery>): Promise<string> => {
+  const workflowQueryPlan = (query: Partial<WorkflowListQuery>): Promise<string> => {
     const db = store.database as Db;
     return database.planOf(db, listQuery(db, { ...WORKFLOW_QUERY, ...query }).compile());
   };
-  const logPlan = (query: Partial<LogPageQuery>): Promise<string> => {
+  const logQueryPlan = (query: Partial<LogPageQuery>): Promise<string> => {
     const logDb = store.database as Kysely<LogTables>;
     return database.planOf(store.database as Db, pageQuery(logDb, { ...LOG_QUERY, ...query }).compile());
   };
 
   it.each(WORKFLOW_QUERIES)('a page of workflows is read in the order of an index: %j', async (query) => {
-    const plan = await workflowPlan(query);
+    const plan = await workflowQueryPlan(query);
     expect(plan).toMatch(database.indexScan);
     expect(plan).not.toMatch(database.slowScan);
   });
 
   it('a page by the number of runs is sorted: counts change too often for an index', async () => {
-    const plan = await workflowPlan({ sortBy: 'runCount' });
+    const plan = await workflowQueryPlan({ sortBy: 'runCount' });
     expect(plan).toMatch(database.sortByRuns);
     expect(plan).not.toMatch(/\bSCAN\b|Seq Scan/);
   });
 
   it.each(LOG_QUERIES)('a page of the log is read in the order of an index: %j', async (query) => {
-    const plan = await logPlan(query);
+    const plan = await logQueryPlan(query);
     expect(plan).toMatch(database.indexScan);
     expect(plan).not.toMatch(database.slowScan);
   });
@@ -161,7 +161,7 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
 
   it.each([...ORDERS])('a page of a period is read from the index by time, %s', async (sortOrder) => {
     const period = { fromMs: 1, toMs: 9, minDurationMs: 1, sortOrder };
-    const plan = await logPlan(period);
+    const plan = await logQueryPlan(period);
     expect(plan).toMatch(database.searchByTime);
     expect(plan).not.toMatch(database.slowScan);
   });

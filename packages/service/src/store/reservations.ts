@@ -137,7 +137,7 @@ export class ReservationStore implements Reservations {
 
   constructor(db: Db) {
     this.#db = db;
-    this.#insert = compiledQuery(db, (query) => query.insertInto('claims').values(TEMPLATE));
+    this.#insert = compiledQuery(db, (builder) => builder.insertInto('claims').values(TEMPLATE));
     this.queue = new StoredQueue(db);
   }
 
@@ -188,11 +188,11 @@ export class ReservationStore implements Reservations {
 
 class StoredQueue implements StartQueue {
   readonly #db: Db;
-  readonly #removals: Batcher<string, boolean>;
+  readonly #removalBatcher: Batcher<string, boolean>;
 
   constructor(db: Db) {
     this.#db = db;
-    this.#removals = new Batcher(BATCH_SIZE, async (engineRunIds) => {
+    this.#removalBatcher = new Batcher(BATCH_SIZE, async (engineRunIds) => {
       const removedIds = await this.#dequeue(engineRunIds, null);
       return engineRunIds.map((engineRunId) => removedIds.has(engineRunId));
     });
@@ -225,7 +225,7 @@ class StoredQueue implements StartQueue {
   }
 
   async remove(engineRunId: string, failure?: ReservationFailure): Promise<boolean> {
-    if (!failure) return this.#removals.add(engineRunId);
+    if (!failure) return this.#removalBatcher.add(engineRunId);
     return (await this.#dequeue([engineRunId], JSON.stringify(failure))).has(engineRunId);
   }
 

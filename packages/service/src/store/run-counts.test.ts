@@ -28,14 +28,14 @@ async function open(location: DatabaseLocation, logMigrations = LOG_MIGRATIONS):
 }
 
 async function addWorkflows(db: Db, ...ids: string[]): Promise<void> {
-  const at = '2026-01-01T00:00:00.000Z';
+  const createdAt = '2026-01-01T00:00:00.000Z';
   for (const [position, id] of ids.entries()) {
     const row = { workspace_id: 'looms', name: id, description: null, folder_path: '/', position };
     await db
       .insertInto('workflows')
       .values({
         ...{ id, ...row, state: '{}', active_version: null, deployed_at: null, public_api: 0 },
-        ...{ created_at: at, updated_at: at, archived_at: null },
+        ...{ created_at: createdAt, updated_at: createdAt, archived_at: null },
       })
       .execute();
   }
@@ -49,8 +49,14 @@ async function addRun(
 ): Promise<void> {
   const { workflowId, reserved, state } = run;
   const reservations = new ReservationStore(db);
-  const at = '2026-01-01T00:00:05.000Z';
-  const fields = { engineRunId: id, runId: id, workflowId, workspaceId: 'looms', createdAt: at } as const;
+  const reservedAt = '2026-01-01T00:00:05.000Z';
+  const fields = {
+    engineRunId: id,
+    runId: id,
+    workflowId,
+    workspaceId: 'looms',
+    createdAt: reservedAt,
+  } as const;
   if (reserved) await reservations.reserve({ ...fields, trigger: 'api', mode: 'sync' });
   if (state === 'queued') await reservations.queue.add(id, { input: {}, version: 1 });
   if (state === 'queued' || state === 'deleted') return;
@@ -96,10 +102,10 @@ describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, cre
     await addRun(db, 'queued', { workflowId, reserved, state: 'queued' });
     await addRun(db, 'child', { workflowId, reserved: false, state: 'ended' });
     await addRun(db, 'open child', { workflowId, reserved: false, state: 'running' });
-    const counts = () => new WorkflowStore(db).readRunCounts(['none', 'some']);
-    expect((await counts()).get('some')).toEqual({ count: 4, lastStartedAt: '2026-01-01T00:00:05.000Z' });
+    const readCounts = () => new WorkflowStore(db).readRunCounts(['none', 'some']);
+    expect((await readCounts()).get('some')).toEqual({ count: 4, lastStartedAt: '2026-01-01T00:00:05.000Z' });
     await migrate('logs', LOG_MIGRATIONS);
-    expect(await counts()).toEqual(
+    expect(await readCounts()).toEqual(
       new Map([
         ['none', { count: 0, lastStartedAt: null }],
         ['some', { count: 4, lastStartedAt: '2026-01-01T00:00:05.000Z' }],
@@ -115,7 +121,7 @@ describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, cre
     // Reservations are no longer counted.
     await addRun(db, 'later', { workflowId, reserved, state: 'deleted' });
     await new ReservationStore(db).release('ended');
-    expect((await counts()).get('some')?.count).toBe(4);
+    expect((await readCounts()).get('some')?.count).toBe(4);
   });
 
   it('are read without reading the runs', async () => {

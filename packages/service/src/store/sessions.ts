@@ -50,9 +50,13 @@ export class Sessions {
   /** Returns the principal of a session; undefined if the token is invalid or the session has expired. */
   async find(token: string): Promise<Principal | undefined> {
     const [payload = '', signature = ''] = token.split('.');
-    const expected = this.#sign(payload);
-    const actual = Buffer.from(signature, 'base64url');
-    if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return undefined;
+    const expectedSignature = this.#sign(payload);
+    const actualSignature = Buffer.from(signature, 'base64url');
+    if (
+      actualSignature.length !== expectedSignature.length ||
+      !timingSafeEqual(actualSignature, expectedSignature)
+    )
+      return undefined;
     const {
       u: userId,
       k: keyId,

@@ -20,9 +20,9 @@ const GREETING = workflow(
 );
 
 function createFolder(): string {
-  const data = mkdtempSync(join(tmpdir(), 'heddle-api-'));
-  afterAll(() => rmSync(data, { recursive: true, force: true }));
-  return data;
+  const dataFolder = mkdtempSync(join(tmpdir(), 'heddle-api-'));
+  afterAll(() => rmSync(dataFolder, { recursive: true, force: true }));
+  return dataFolder;
 }
 
 function openStore(options: ServiceStoreOptions): Promise<ServiceStore> {
@@ -31,22 +31,22 @@ function openStore(options: ServiceStoreOptions): Promise<ServiceStore> {
   return store;
 }
 
-async function openOnPostgres(): Promise<[ServiceStore, ServiceStore]> {
+async function openPostgresStores(): Promise<[ServiceStore, ServiceStore]> {
   const options = { postgres: { url: await createPostgresDatabase() }, secret: SECRET };
   // Concurrently: one of them creates the tables.
   return Promise.all([openStore(options), openStore(options)]);
 }
 
-async function openOnFolder(): Promise<[ServiceStore, ServiceStore]> {
+async function openFolderStores(): Promise<[ServiceStore, ServiceStore]> {
   const store = await openStore({ data: createFolder() });
   return [store, store];
 }
 
 function testTwoApis(openStores: () => Promise<[ServiceStore, ServiceStore]>): void {
   async function openTwoApis() {
-    const [first, second] = await openStores();
-    const firstApi = await createTestApi({ store: first });
-    const secondApi = await createTestApi({ store: second, engine: firstApi.engine });
+    const [firstStore, secondStore] = await openStores();
+    const firstApi = await createTestApi({ store: firstStore });
+    const secondApi = await createTestApi({ store: secondStore, engine: firstApi.engine });
     return { firstApi, secondApi };
   }
 
@@ -93,10 +93,14 @@ function testTwoApis(openStores: () => Promise<[ServiceStore, ServiceStore]>): v
     );
     expect(responses.map(({ status }) => status)).toEqual(Array<number>(6).fill(200));
     expect(responses.map(({ data }) => data.version).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6]);
-    const list = await secondApi.call<{ isActive: boolean }[]>('GET', `/api/v2/workflows/${id}/versions`, {
-      key,
-    });
-    expect(list.data.filter(({ isActive }) => isActive)).toHaveLength(1);
+    const versionsResponse = await secondApi.call<{ isActive: boolean }[]>(
+      'GET',
+      `/api/v2/workflows/${id}/versions`,
+      {
+        key,
+      },
+    );
+    expect(versionsResponse.data.filter(({ isActive }) => isActive)).toHaveLength(1);
   });
 
   it('give a block id to one of two workflows that use it at the same time', async () => {
@@ -215,12 +219,12 @@ async function expectMigratedRows(store: ServiceStore): Promise<void> {
   const { workflows, audit } = store;
   expect(await workflows.find('w')).toMatchObject({ name: 'Weave', active_version: 3, public_api: 0 });
   expect(await workflows.listVersions('w', 10)).toMatchObject([{ version: 3, engine_version: 1 }]);
-  const list = {
+  const query = {
     ...{ workspaceId: 'looms', archived: false, limit: 10 },
     sortBy: 'runCount',
     sortOrder: 'desc',
   } as const;
-  expect(await workflows.list(list)).toMatchObject([{ id: 'w' }]);
+  expect(await workflows.list(query)).toMatchObject([{ id: 'w' }]);
   const event = { action: 'run.cancelled', workspaceId: 'looms', resourceType: 'workflow', resourceId: 'w' };
   await (await audit.prepare(event)).confirm();
   await audit.prepare(event);
@@ -261,9 +265,9 @@ async function expectMigratedReservations({ reservations }: ServiceStore): Promi
 
 describe.each(OLDER_SCHEMA_VERSIONS)('a store of schema version %s', (schemaVersion) => {
   it('keeps its rows in a data folder', async () => {
-    const data = createFolder();
-    await createOlderTables({ file: join(data, 'api.db') }, schemaVersion);
-    const store = await openStore({ data });
+    const dataFolder = createFolder();
+    await createOlderTables({ file: join(dataFolder, 'api.db') }, schemaVersion);
+    const store = await openStore({ data: dataFolder });
     await expectMigratedRows(store);
     await expectMigratedReservations(store);
   });
@@ -286,23 +290,23 @@ describe.each(SAMPLED_SCHEMA_VERSIONS)('a store of schema version %s', (schemaVe
 });
 
 describe('two APIs on the store of a data folder', () => {
-  testTwoApis(openOnFolder);
+  testTwoApis(openFolderStores);
 });
 
 describe.skipIf(!hasPostgres)('two APIs with separate stores on one PostgreSQL database', () => {
-  testTwoApis(openOnPostgres);
+  testTwoApis(openPostgresStores);
 });
 
 describe('a store', () => {
   it('in a folder keeps its data and secret when it is reopened', async () => {
-    const data = createFolder();
-    const firstStore = await openServiceStore({ data });
+    const dataFolder = createFolder();
+    const firstStore = await openServiceStore({ data: dataFolder });
     const userId = await firstStore.workspaces.createUser({ email: 'a@heddle.test', name: 'Ada' });
     const { key } = await firstStore.keys.create({ userId }, 'kept');
     await firstStore.close();
-    const secondStore = await openStore({ data });
+    const secondStore = await openStore({ data: dataFolder });
     expect(await secondStore.keys.find(key, Date.now())).toMatchObject({ user_id: userId });
-    expect(statSync(join(data, 'api-secret')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dataFolder, 'api-secret')).mode & 0o777).toBe(0o600);
   });
 
   it('in PostgreSQL needs a secret, and every secret must be long enough', async () => {

@@ -11,7 +11,7 @@ import type { ListedWorkflow, WorkflowListQuery } from './list-query.ts';
 const CHUNK_SIZE = 500;
 
 /** Records a change in the audit log, in the transaction of the change. */
-export type AuditRecorder<Changed = void> = (transaction: Db, changed: Changed) => Promise<void>;
+export type AuditRecorder<Changed = void> = (transaction: Db, changedRow: Changed) => Promise<void>;
 
 /** A version whose number is not assigned yet. */
 export type NewVersion = Omit<VersionRow, 'version'>;
@@ -24,11 +24,11 @@ export class WorkflowStore {
 
   constructor(db: Db) {
     this.#db = db;
-    this.#findById = compiledQuery(db, (query) =>
-      query.selectFrom('workflows').selectAll().where('id', '=', ''),
+    this.#findById = compiledQuery(db, (builder) =>
+      builder.selectFrom('workflows').selectAll().where('id', '=', ''),
     );
-    this.#findVersions = compiledQuery(db, (query) =>
-      query
+    this.#findVersions = compiledQuery(db, (builder) =>
+      builder
         .selectFrom('workflow_versions')
         .selectAll()
         .where('workflow_id', '=', '')
@@ -61,8 +61,8 @@ export class WorkflowStore {
   }
 
   /** Returns those of the ids that another workflow of the workspace uses. */
-  async findForeignIds(workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
-    return findForeignIds(this.#db, workflow, ids);
+  async findTakenIds(workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
+    return findTakenIds(this.#db, workflow, ids);
   }
 
   /**
@@ -84,8 +84,8 @@ export class WorkflowStore {
           .executeTakeFirstOrThrow();
         const editedDraft = edit(currentRow.state);
         ({ ids } = editedDraft);
-        const foreignIds = await findForeignIds(db, workflow, ids);
-        if (foreignIds.length > 0) return foreignIds;
+        const takenIds = await findTakenIds(db, workflow, ids);
+        if (takenIds.length > 0) return takenIds;
         await db
           .updateTable('workflows')
           .set({ state: editedDraft.state, updated_at: new Date().toISOString() })
@@ -98,7 +98,7 @@ export class WorkflowStore {
       });
     } catch (error) {
       // Another workflow has taken an id since the check.
-      if (isUniqueViolation(error)) return findForeignIds(this.#db, workflow, ids);
+      if (isUniqueViolation(error)) return findTakenIds(this.#db, workflow, ids);
       throw error;
     }
   }
@@ -212,8 +212,8 @@ async function setActiveVersion(
     .execute();
 }
 
-async function findForeignIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
-  const foreignIds: string[] = [];
+async function findTakenIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
+  const takenIds: string[] = [];
   for (const chunk of toChunks(ids)) {
     const rows = await db
       .selectFrom('graph_ids')
@@ -222,9 +222,9 @@ async function findForeignIds(db: Db, workflow: WorkflowRow, ids: readonly strin
       .where('workflow_id', '!=', workflow.id)
       .where('id', 'in', chunk)
       .execute();
-    for (const { id } of rows) foreignIds.push(id);
+    for (const { id } of rows) takenIds.push(id);
   }
-  return foreignIds;
+  return takenIds;
 }
 
 async function insertGraphIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<void> {

@@ -12,7 +12,7 @@ export interface Membership {
   personalKeys: boolean;
 }
 
-const RANK: Record<Role, number> = { read: 1, write: 2, admin: 3 };
+const ROLE_RANKS: Record<Role, number> = { read: 1, write: 2, admin: 3 };
 
 /** Workspaces, users, and memberships. */
 export class WorkspaceStore implements Access {
@@ -24,8 +24,8 @@ export class WorkspaceStore implements Access {
 
   constructor(db: Db) {
     this.#db = db;
-    this.#findMemberships = compiledQuery(db, (query) =>
-      query
+    this.#findMemberships = compiledQuery(db, (builder) =>
+      builder
         .selectFrom('members')
         .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
         .select(['members.role', 'workspaces.personal_keys'])
@@ -78,19 +78,19 @@ export class WorkspaceStore implements Access {
   }
 
   /** Allows or forbids personal keys in the workspace, from the next request on. */
-  async setPersonalKeys(workspaceId: string, allowed: boolean): Promise<void> {
+  async setPersonalKeysAllowed(workspaceId: string, isAllowed: boolean): Promise<void> {
     await this.#db
       .updateTable('workspaces')
-      .set({ personal_keys: allowed ? 1 : 0, updated_at: new Date().toISOString() })
+      .set({ personal_keys: isAllowed ? 1 : 0, updated_at: new Date().toISOString() })
       .where('id', '=', workspaceId)
       .execute();
   }
 
   async check({ kind, userId }: Principal, workspaceId: string, role: Role): Promise<AccessDecision> {
-    const member = userId === null ? undefined : await this.findMembership(workspaceId, userId);
-    if (!member) return 'concealed';
-    if (kind === 'personal' && !member.personalKeys) return 'PERSONAL_API_KEYS_DISABLED';
-    return RANK[member.role] < RANK[role] ? 'INSUFFICIENT_WORKSPACE_ROLE' : 'granted';
+    const membership = userId === null ? undefined : await this.findMembership(workspaceId, userId);
+    if (!membership) return 'concealed';
+    if (kind === 'personal' && !membership.personalKeys) return 'PERSONAL_API_KEYS_DISABLED';
+    return ROLE_RANKS[membership.role] < ROLE_RANKS[role] ? 'INSUFFICIENT_WORKSPACE_ROLE' : 'granted';
   }
 
   async listWorkspaceIds({ userId }: Principal): Promise<readonly string[]> {

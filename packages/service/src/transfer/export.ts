@@ -50,7 +50,7 @@ export function exportOf(
     : undefined;
   const lines = [
     ...warnings,
-    ...clearedFields.map(clearedLine),
+    ...clearedFields.map(clearedFieldWarning),
     ...(references?.isComplete === false
       ? [`The manifest has the first ${MAX_OCCURRENCES} references: the workflow has more.`]
       : []),
@@ -77,7 +77,7 @@ function* withoutSecretIds(references: Iterable<FoundReference>): Generator<Foun
   }
 }
 
-function clearedLine({ blockName, key }: ClearedField): string {
+function clearedFieldWarning({ blockName, key }: ClearedField): string {
   return `${blockName}: ${key} was cleared.`;
 }
 

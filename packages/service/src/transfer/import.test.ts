@@ -78,10 +78,10 @@ describe('the report of an import', () => {
       ...{ operationId: 'o', status: 'requires_configuration', resourceIds: ['made'], idMap: { B: 'new' } },
       issues: [{ code: 'REFERENCE_CLEARED', workflowId: 'made', blockId: 'new', subBlockKey: 'workflowId' }],
     });
-    const planWithoutCleared = { ...plan, clearedBindings: [] };
+    const planWithoutClearedBindings = { ...plan, clearedBindings: [] };
     const { status, issues } = reportOf({
       ...ids,
-      plan: planWithoutCleared,
+      plan: planWithoutClearedBindings,
       warnings: ['x'],
       idMap: new Map(),
     });

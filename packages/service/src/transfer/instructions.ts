@@ -40,7 +40,7 @@ export class Instructions {
       if (targetId === undefined) continue;
       const key = idKey(kind, sourceId);
       if (this.#mappings.has(key) && this.#mappings.get(key) !== targetId)
-        throw conflictError(`mappings of ${kind} "${shorten(sourceId)}"`);
+        throw conflictingInstructionsError(`mappings of ${kind} "${shorten(sourceId)}"`);
       this.#mappings.set(key, targetId);
     }
     for (const binding of bindings) this.#bind(binding);
@@ -61,12 +61,12 @@ export class Instructions {
       if (binding.kind !== kind)
         throw badRequest(`${occurrenceName(binding)} has a ${kind}, and the binding names a ${binding.kind}`);
       if (mappedTarget !== undefined && mappedTarget !== binding.targetId)
-        throw conflictError(occurrenceName(binding));
+        throw conflictingInstructionsError(occurrenceName(binding));
       return binding.targetId;
     };
   }
 
-  /** Returns the bindings for places at which the file has no reference. */
+  /** Returns the bindings of fields in which the file has no reference. */
   unusedBindings(): Binding[] {
     return [...this.#bindings.values()]
       .flatMap((bindingsByPosition) => [...new Set(bindingsByPosition.values())])
@@ -99,7 +99,7 @@ export class Instructions {
       // A binding of the whole value and a binding of one of its items contradict each other as well.
       const isMixed =
         bindingsByPosition.size > 0 && bindingsByPosition.has(undefined) !== (position === undefined);
-      if (isDifferent || isMixed) throw conflictError(occurrenceName(binding));
+      if (isDifferent || isMixed) throw conflictingInstructionsError(occurrenceName(binding));
       bindingsByPosition.set(position, binding);
     }
   }
@@ -130,7 +130,7 @@ function kindIn(key: string): KindName {
   return key.slice(0, key.indexOf(' ')) as KindName;
 }
 
-function conflictError(subject: string): ApiError {
+function conflictingInstructionsError(subject: string): ApiError {
   return badRequest(`The import has conflicting instructions for ${subject}: send one`);
 }
 

@@ -1,8 +1,8 @@
 import { badRequest, cursorCodec, notFound, operationFactory, workspace } from '@heddle/api/areas';
 import {
-  READ,
+  READ_FIELDS,
   READ_ERRORS,
-  WRITE,
+  WRITE_FIELDS,
   WRITE_ERRORS,
   auditActions,
   workflowResource,
@@ -17,18 +17,18 @@ export interface TransferServices extends Pick<WorkflowServices, 'store'> {
 }
 
 const defineOperation = operationFactory<TransferServices>();
-const IMPORT = {
-  ...WRITE,
+const IMPORT_FIELDS = {
+  ...WRITE_FIELDS,
   method: 'POST',
   params: schemas.emptyObject,
   query: schemas.emptyObject,
   errors: WRITE_ERRORS,
 } as const;
-const RECEIPTS = { ...READ, tag: 'Operations', method: 'GET', errors: READ_ERRORS } as const;
+const RECEIPT_FIELDS = { ...READ_FIELDS, tag: 'Operations', method: 'GET', errors: READ_ERRORS } as const;
 const positionCodec = cursorCodec(schemas.receiptPosition);
 
 export const exportWorkflow = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   ...auditActions('WORKFLOW_EXPORTED'),
   id: 'exportWorkflow',
   method: 'GET',
@@ -47,7 +47,7 @@ export const exportWorkflow = defineOperation({
 });
 
 export const previewWorkflowImport = defineOperation({
-  ...IMPORT,
+  ...IMPORT_FIELDS,
   id: 'previewWorkflowImport',
   path: '/api/v2/workflows/import/preview',
   summary: 'Show what an import would do',
@@ -60,7 +60,7 @@ export const previewWorkflowImport = defineOperation({
 });
 
 export const importWorkflow = defineOperation({
-  ...IMPORT,
+  ...IMPORT_FIELDS,
   ...auditActions('WORKFLOW_IMPORTED'),
   id: 'importWorkflow',
   path: '/api/v2/workflows/import',
@@ -90,7 +90,7 @@ function requireComplete(body: schemas.ImportRequest): void {
 }
 
 export const getWorkspaceOperation = defineOperation({
-  ...RECEIPTS,
+  ...RECEIPT_FIELDS,
   id: 'getWorkspaceOperation',
   path: '/api/v2/workspaces/{workspaceId}/operations/{operationId}',
   summary: 'Get the receipt of an operation',
@@ -106,7 +106,7 @@ export const getWorkspaceOperation = defineOperation({
 });
 
 export const listWorkspaceOperations = defineOperation({
-  ...RECEIPTS,
+  ...RECEIPT_FIELDS,
   id: 'listWorkspaceOperations',
   path: '/api/v2/workspaces/{workspaceId}/operations',
   summary: 'List the receipts of operations, newest first',
@@ -116,8 +116,8 @@ export const listWorkspaceOperations = defineOperation({
   success: [{ status: 200, schema: schemas.report, isPage: true, description: 'A page of receipts' }],
   async handle({ transfers }, { query }, workspaceId) {
     const filters = { ...query, workspaceId };
-    const after = positionCodec.decode(query.cursor, filters);
-    const { reports, next } = await transfers.findReports({ ...filters, after });
+    const afterPosition = positionCodec.decode(query.cursor, filters);
+    const { reports, next } = await transfers.findReports({ ...filters, afterPosition });
     return { page: reports, nextCursor: positionCodec.encode(next, filters) };
   },
 });

@@ -93,10 +93,10 @@ describe('readPayload', () => {
   });
 
   it('refuses a file that is nested too deeply, as a value and as JSON text', () => {
-    let deep: Json = 1;
-    for (let n = 0; n < 200; n++) deep = [deep];
+    let nestedValue: Json = 1;
+    for (let n = 0; n < 200; n++) nestedValue = [nestedValue];
     const text = `{"blocks":{},"edges":[],"x":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
-    expect(() => readPayload({ ...state, deep })).toThrow('levels deep');
+    expect(() => readPayload({ ...state, deep: nestedValue })).toThrow('levels deep');
     expect(() => readPayload(text)).toThrow('levels deep');
   });
 });

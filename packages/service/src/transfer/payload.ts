@@ -35,7 +35,7 @@ export const resourceId = z.string().min(1).max(4096);
 
 const index = z.int().min(0).max(MAX_POSITIONS);
 
-/** A place of a reference, as manifests and bindings name it. */
+/** An occurrence of a reference, as manifests and bindings name it. */
 export const occurrence = z.strictObject({
   blockId: key,
   subBlockKey: key,
@@ -73,10 +73,12 @@ export const manifest = z.strictObject({
 export function readPayload(input: Json): Payload {
   const file = typeof input === 'string' ? parseJson(input) : input;
   requireBounded(file);
-  const outer = objectIn(file, 'workflow');
-  const data = getOwn(outer, 'data');
+  const rootObject = objectIn(file, 'workflow');
+  const data = getOwn(rootObject, 'data');
   const body =
-    isJsonObject(data) && !Object.hasOwn(outer, 'blocks') && !Object.hasOwn(outer, 'state') ? data : outer;
+    isJsonObject(data) && !Object.hasOwn(rootObject, 'blocks') && !Object.hasOwn(rootObject, 'state')
+      ? data
+      : rootObject;
   const state = getOwn(body, 'state');
   const graph = graphIn(objectIn(state === undefined ? body : state, 'workflow.state'));
   const header = getOwn(body, 'workflow');
@@ -143,9 +145,9 @@ function variablesIn(input: Json | undefined): JsonObject {
 
 function manifestIn(input: Json | undefined): ReferenceManifest | undefined {
   if (input == null) return undefined;
-  const parsed = manifest.safeParse(input);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
+  const parseResult = manifest.safeParse(input);
+  if (parseResult.success) return parseResult.data;
+  const [issue] = parseResult.error.issues;
   const path = ['workflow', 'referenceManifest', ...(issue?.path ?? [])].join('.');
   throw new PayloadError(`${path.slice(0, 300)}: ${issue?.message ?? 'invalid'}`);
 }

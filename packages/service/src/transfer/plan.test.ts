@@ -178,7 +178,7 @@ describe('an import plan', () => {
   });
 
   it('ignores entries of a manifest for fields that do not exist or have ids of another kind', async () => {
-    const occurrence = (blockId: string, subBlockKey: string) => ({
+    const occurrenceIn = (blockId: string, subBlockKey: string) => ({
       ...{ blockId, subBlockKey, valuePath: [], encoding: 'scalar' as const },
     });
     const manifest: ReferenceManifest = {
@@ -188,7 +188,11 @@ describe('an import plan', () => {
           kind: 'table',
           sourceId: 'mine',
           required: true,
-          occurrences: [occurrence('b', 'workflowId'), occurrence('none', 'x'), occurrence('b', 'none')],
+          occurrences: [
+            occurrenceIn('b', 'workflowId'),
+            occurrenceIn('none', 'x'),
+            occurrenceIn('b', 'none'),
+          ],
         },
       ],
     };
@@ -238,7 +242,7 @@ describe('an import plan', () => {
       'conflicting instructions for mappings of workflow "mine"',
     ],
     [
-      'two bindings of one place',
+      'two bindings of one field',
       { bindings: [bindingWith({ targetId: 'mine' }), bindingWith({ targetId: 'other' })] },
       'conflicting instructions for "workflowId" of block "b"',
     ],
@@ -248,7 +252,7 @@ describe('an import plan', () => {
       'conflicting',
     ],
     [
-      'a mapping and a binding of one place',
+      'a mapping and a binding of one field',
       {
         mappings: [{ kind: 'workflow', sourceId: 'mine', targetId: 'mine' }],
         bindings: [bindingWith({ targetId: 'other' })],
@@ -261,7 +265,7 @@ describe('an import plan', () => {
       'has a workflow',
     ],
     [
-      'a binding of an unknown place',
+      'a binding of an unknown field',
       { bindings: [bindingWith({ blockId: 'x', targetId: 'mine' })] },
       'cannot have a',
     ],

@@ -130,7 +130,7 @@ function referencesIn(graph: PortableGraph): Reference[] {
 }
 
 /**
- * Returns the references that the manifest names in fields that the export has cleared. A manifest may be wrong: places
+ * Returns the references that the manifest names in fields that the export has cleared. A manifest may be wrong: fields
  * that the graph does not have, or that hold ids of another kind, are skipped.
  */
 export function referencesClearedByExport({
@@ -140,7 +140,7 @@ export function referencesClearedByExport({
   if (!manifest) return [];
   requirePositionsWithinLimit(manifest.references.flatMap(({ occurrences }) => occurrences));
   const referencedKeys = new Set(referencesIn(graph).map(({ occurrence }) => occurrenceKey(occurrence)));
-  const fields = fieldsByPlace(graph);
+  const fields = fieldsByKey(graph);
   return manifest.references.flatMap(({ kind, sourceId, occurrences }) =>
     occurrences.flatMap((occurrence): Reference[] => {
       if (kind === 'env-var' || referencedKeys.has(occurrenceKey(occurrence))) return [];
@@ -150,11 +150,11 @@ export function referencesClearedByExport({
   );
 }
 
-function fieldsByPlace(graph: PortableGraph): Map<string, Field> {
+function fieldsByKey(graph: PortableGraph): Map<string, Field> {
   return new Map([...fieldsOf(graph)].map((field) => [JSON.stringify([field.blockId, field.key]), field]));
 }
 
-/** Returns the slot at a place if it holds ids of the kind. */
+/** Returns the slot of an occurrence if it holds ids of the kind. */
 function slotOf(
   fields: ReadonlyMap<string, Field>,
   occurrence: Occurrence,
@@ -226,7 +226,7 @@ function resolveBindings(
   existingIdsByKind: ExistingIds,
 ): ResolvedReference[] {
   if (bindings.length === 0) return [];
-  const fields = fieldsByPlace(graph);
+  const fields = fieldsByKey(graph);
   return bindings.map(({ kind, targetId, ...occurrence }) => {
     const slot = slotOf(fields, occurrence, kind);
     if (!slot) throw badRequest(`${occurrenceName(occurrence)} cannot have a ${kind}`);

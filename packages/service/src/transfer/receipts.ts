@@ -12,7 +12,7 @@ export interface ReceiptsQuery {
   workspaceId: string;
   requestId?: string | undefined;
   limit: number;
-  after?: ReceiptPosition | undefined;
+  afterPosition?: ReceiptPosition | undefined;
 }
 
 /**
@@ -57,16 +57,16 @@ export async function findReceipt(
 }
 
 /** Returns a page of receipts, newest first, and the position of its last row if more follow. */
-export async function pageOfReceipts(
+export async function readPageOfReceipts(
   db: Db,
-  { workspaceId, requestId, limit, after }: ReceiptsQuery,
+  { workspaceId, requestId, limit, afterPosition }: ReceiptsQuery,
 ): Promise<{ rows: ReceiptRow[]; next: ReceiptPosition | undefined }> {
-  let select = db.selectFrom('operation_receipts').selectAll().where('workspace_id', '=', workspaceId);
-  if (requestId !== undefined) select = select.where('request_id', '=', requestId);
+  let selectQuery = db.selectFrom('operation_receipts').selectAll().where('workspace_id', '=', workspaceId);
+  if (requestId !== undefined) selectQuery = selectQuery.where('request_id', '=', requestId);
   return readPage(
-    select,
+    selectQuery,
     ['created_at', 'id'],
-    { after, sortOrder: 'desc', limit },
+    { afterPosition, sortOrder: 'desc', limit },
     (row): ReceiptPosition => [row.created_at, row.id],
   );
 }
@@ -78,8 +78,8 @@ const BATCH_SIZE = 500;
 export async function deleteReceipts(db: Db, createdBefore: string): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('operation_receipts')
-    .where('id', 'in', (query) =>
-      query
+    .where('id', 'in', (eb) =>
+      eb
         .selectFrom('operation_receipts')
         .select('id')
         .where('created_at', '<', createdBefore)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cpuMsOf } from '../../../../test/support/cpu.ts';
+import { measureCpuMs } from '../../../../test/support/cpu.ts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { REFERENCE_KINDS } from './kinds.ts';
 import { manifestOf, referencesOf } from './references.ts';
@@ -10,7 +10,7 @@ type FieldEntry = [key: string, type: string, value: Json];
 
 function graphOf(type: string, fields: FieldEntry[], blockProperties: JsonObject = {}) {
   const subBlocks = Object.fromEntries(
-    fields.map(([key, kind, value]) => [key, { id: key, type: kind, value }]),
+    fields.map(([key, fieldType, value]) => [key, { id: key, type: fieldType, value }]),
   );
   return {
     blocks: { b: { id: 'b', type, name: 'Block', subBlocks, ...blockProperties } as JsonObject },
@@ -237,14 +237,17 @@ describe('rewriteReferences', () => {
 
   it('replaces the type of a custom block, and keeps the type when the reference is cleared', () => {
     const graph = graphOf('custom_block_a1', []);
-    const typeAfter = (targetId: string | null) => {
+    const rewrittenTypeFor = (targetId: string | null) => {
       const assignments = [...referencesOf(graph, REFERENCE_KINDS)].map(({ occurrence }) => ({
         occurrence,
         targetId,
       }));
       return rewriteReferences(graph, assignments).blocks['b']?.['type'];
     };
-    expect([typeAfter('custom_block_b2'), typeAfter(null)]).toEqual(['custom_block_b2', 'custom_block_a1']);
+    expect([rewrittenTypeFor('custom_block_b2'), rewrittenTypeFor(null)]).toEqual([
+      'custom_block_b2',
+      'custom_block_a1',
+    ]);
   });
 
   it('restores ids where an export has cleared them', () => {
@@ -265,7 +268,7 @@ describe('rewriteReferences', () => {
     expect(Object.values(subBlocks).map(({ value }) => value)).toEqual(['C', 'A,B', ['D']]);
   });
 
-  it('ignores places that the graph does not have, and changes no prototype', () => {
+  it('ignores locations that the graph does not have, and changes no prototype', () => {
     const graph = graphOf('api', [['body', 'code', { a: 'x', list: ['y'] }]]);
     const paths = [
       ['b'],
@@ -294,7 +297,7 @@ describe('rewriteReferences', () => {
       ['text', 'code', '{{a}}'.repeat(2000)],
       ...Array.from({ length: 8000 }, (_, n): FieldEntry => [`k${n}`, 'code', '{{a}}']),
     ]);
-    const cpuMs = cpuMsOf(() => {
+    const cpuMs = measureCpuMs(() => {
       const assignments = [...referencesOf(graph, REFERENCE_KINDS)].map(({ occurrence }) => ({
         occurrence,
         targetId: 'Z',

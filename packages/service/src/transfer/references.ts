@@ -49,11 +49,11 @@ export const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 
 type Kinds = readonly Pick<ReferenceKind, 'kind' | 'holds' | 'isRequired'>[];
 
-/** Yields every reference of a graph that a manifest can name, in the order of the graph. */
+/** Yields every reference of a graph that a manifest can contain, in the order of the graph. */
 export function* referencesOf(graph: PortableGraph, kinds: Kinds): Generator<FoundReference> {
   for (const field of fieldsOf(graph)) {
     if (!isAllowedKey(field.blockId) || !isAllowedKey(field.key)) continue;
-    for (const location of findIds(field, kinds)) yield* idReferences(field, location);
+    for (const location of findIdLocations(field, kinds)) yield* idReferences(field, location);
     for (const { path, text } of textsOf(structuredValue(field), []))
       yield* environmentReferences(field, path, text);
   }
@@ -105,7 +105,7 @@ interface IdLocation {
 }
 
 /** Yields the locations in a field that have ids: the field itself, or members of tools and skills. */
-function* findIds(field: Field, kinds: Kinds): Generator<IdLocation> {
+function* findIdLocations(field: Field, kinds: Kinds): Generator<IdLocation> {
   const fieldSlot = { ownerType: field.blockType, key: field.key, type: field.type };
   const kind = kinds.find(({ holds }) => holds(fieldSlot));
   if (kind) yield { kind, slot: fieldSlot, path: [], value: field.value };
@@ -158,12 +158,12 @@ export function decodeIds(value: Json): { encoding: Encoding; ids: (string | und
   if (isJsonObject(value)) return { encoding: 'files', ids: [fileId(value)] };
   if (!Array.isArray(value)) return { encoding: 'scalar', ids: [] };
   const items = value.slice(0, MAX_POSITIONS);
-  const isFiles = items.some(isJsonObject);
+  const isFileList = items.some(isJsonObject);
   const ids = items.map((item) => {
     if (isJsonObject(item)) return fileId(item);
-    return typeof item === 'string' && !isFiles ? parseId(item) : undefined;
+    return typeof item === 'string' && !isFileList ? parseId(item) : undefined;
   });
-  return { encoding: isFiles ? 'files' : 'array', ids };
+  return { encoding: isFileList ? 'files' : 'array', ids };
 }
 
 /** Returns the id in a text; undefined if it is blank, or has a reference or placeholder, which a run will resolve. */

@@ -40,10 +40,10 @@ function fieldKey(blockId: string, key: string): string {
 }
 
 function editsByField(assignments: readonly Assignment[]): Map<string, Map<string, Edit>> {
-  const fields = new Map<string, Map<string, Edit>>();
+  const editsByFieldKey = new Map<string, Map<string, Edit>>();
   for (const { occurrence, targetId } of assignments) {
     const { blockId, subBlockKey, valuePath: path, encoding, positions } = occurrence;
-    const fieldEdits = fields.get(fieldKey(blockId, subBlockKey)) ?? new Map<string, Edit>();
+    const fieldEdits = editsByFieldKey.get(fieldKey(blockId, subBlockKey)) ?? new Map<string, Edit>();
     const key = JSON.stringify([path, encoding]);
     const edit = fieldEdits.get(key) ?? {
       path,
@@ -51,19 +51,19 @@ function editsByField(assignments: readonly Assignment[]): Map<string, Map<strin
       targets: new Map<number | undefined, string | null>(),
     };
     for (const position of positions ?? [undefined]) edit.targets.set(position, targetId);
-    fields.set(fieldKey(blockId, subBlockKey), fieldEdits.set(key, edit));
+    editsByFieldKey.set(fieldKey(blockId, subBlockKey), fieldEdits.set(key, edit));
   }
-  return fields;
+  return editsByFieldKey;
 }
 
 function editField(field: Field, edits: readonly Edit[]): Json {
   const innerEdits = edits.filter(({ path }) => path.length > 0);
-  const wholeEdits = edits.filter(({ path }) => path.length === 0);
-  if (innerEdits.length === 0) return applyEdits(field.value, wholeEdits);
+  const wholeValueEdits = edits.filter(({ path }) => path.length === 0);
+  if (innerEdits.length === 0) return applyEdits(field.value, wholeValueEdits);
   const value = structuredValue(field);
   const edited = applyEdits(value, innerEdits);
   // If the field has JSON text, the edits of the whole value apply to the text.
-  return applyEdits(value === field.value ? edited : JSON.stringify(edited), wholeEdits);
+  return applyEdits(value === field.value ? edited : JSON.stringify(edited), wholeValueEdits);
 }
 
 function applyEdits(value: Json, edits: readonly Edit[]): Json {

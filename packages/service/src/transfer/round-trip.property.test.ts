@@ -77,9 +77,9 @@ const graphs: fc.Arbitrary<PortableGraph> = fc
       })
       .map(({ blocks, edges }) => ({
         blocks: Object.fromEntries(
-          blocks.map(({ parentId, ...each }, index) => [
+          blocks.map(({ parentId, ...properties }, index) => [
             ids[index],
-            { ...each, id: ids[index], name: `Block ${index}`, data: { parentId } } as JsonObject,
+            { ...properties, id: ids[index], name: `Block ${index}`, data: { parentId } } as JsonObject,
           ]),
         ),
         edges: edges.map((item, index) => ({ ...item, id: `${uuid('e', index)}` })),
@@ -102,12 +102,12 @@ describe('export and import', () => {
         const second = exportGraph(imported.graph);
         // Restores the old ids with the function that created the new ones.
         const oldIds = new Map([...imported.idMap].map(([before, after]) => [after, before]));
-        const order = [
+        const newIds = [
           ...Object.keys(second.blocks),
           ...second.edges.map((edge) => (edge as { id: string }).id),
         ];
         let index = 0;
-        const restored = regenerateIds(second, () => oldIds.get(order[index++] ?? '') ?? '');
+        const restored = regenerateIds(second, () => oldIds.get(newIds[index++] ?? '') ?? '');
         const { blocks, edges, variables } = restored.graph;
         expect(JSON.parse(JSON.stringify({ blocks, edges, variables }))).toEqual(
           JSON.parse(JSON.stringify(first)),

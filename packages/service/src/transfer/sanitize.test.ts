@@ -40,7 +40,7 @@ describe('sanitize', () => {
     expect(valuesOf('slack', fields, true)).toEqual(allCleared);
   });
 
-  it('clears choices from the workspace, unless bindings are requested', () => {
+  it('clears selected resources of the workspace, unless bindings are requested', () => {
     const fields: [string, string, Json][] = [
       ['channel', 'channel-selector', 'C1'],
       ['knowledgeBaseId', 'short-input', 'kb-1'],
@@ -138,9 +138,9 @@ describe('sanitize', () => {
       ['credential', 'oauth-input', 'c'],
       ['text', 'long-input', `Bearer abc${'0'.repeat(20)}`],
     ]);
-    const before = structuredClone(source);
-    const once = sanitize(source).graph;
-    expect(source).toEqual(before);
-    expect(sanitize(once).graph).toEqual(once);
+    const originalSource = structuredClone(source);
+    const sanitizedGraph = sanitize(source).graph;
+    expect(source).toEqual(originalSource);
+    expect(sanitize(sanitizedGraph).graph).toEqual(sanitizedGraph);
   });
 });

@@ -20,7 +20,7 @@ export interface SanitizedGraph {
   warnings: string[];
 }
 
-/** Types of sub-blocks that choose something from an account or workspace. */
+/** Types of sub-blocks that select a resource of an account or workspace. */
 const SELECTOR_TYPES: ReadonlySet<string> = new Set([
   'channel-selector',
   'column-selector',
@@ -33,7 +33,7 @@ const SELECTOR_TYPES: ReadonlySet<string> = new Set([
   'sheet-selector',
   'user-selector',
 ]);
-/** Keys of such choices in tools, and in sub-blocks in which a user types the value. */
+/** Keys of such selections in tools, and in sub-blocks in which a user types the value. */
 const SELECTOR_KEYS: ReadonlySet<string> = new Set([
   'channelId',
   'documentTags',
@@ -46,7 +46,7 @@ const DEPLOYMENT_KEY = /^(?:webhookId|triggerPath|webhookUrlDisplay(?:_\w+)?)$/;
 
 /**
  * Returns the graph for an export. Secrets, credentials, rows of tables (request headers, for example) and URLs
- * of deployments are always cleared; choices from the workspace are kept with `keepBindings`. Text that is
+ * of deployments are always cleared; selected resources of the workspace are kept with `keepBindings`. Text that is
  * only a placeholder or reference (`{{NAME}}`, `<block.output>`) stays, except in rows of tables and URLs of
  * deployments.
  */
@@ -65,10 +65,10 @@ export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): S
         );
         return [];
       }
-      const original = getOwn(field, 'value') ?? null;
+      const originalValue = getOwn(field, 'value') ?? null;
       const slot = { ownerType: textOf(block, 'type'), key, type: textOf(field, 'type') };
-      const value = sanitizeValue(original, slot, keepBindings);
-      if (isEmpty(value) && !isEmpty(original)) clearedFields.push({ ...blockRef, key });
+      const value = sanitizeValue(originalValue, slot, keepBindings);
+      if (isEmpty(value) && !isEmpty(originalValue)) clearedFields.push({ ...blockRef, key });
       return [[key, { ...field, value }]];
     });
     return [id, { ...cleanBlock, subBlocks: Object.fromEntries(fields) }];

@@ -48,7 +48,7 @@ const requestId = z
 const fingerprint = z
   .string()
   .regex(/^[0-9a-f]{64}$/, 'previewFingerprint must be 64 lower-case hexadecimal digits');
-const target = resourceId.nullish().meta({ description: 'null: the reference is cleared' });
+const targetId = resourceId.nullish().meta({ description: 'null: the reference is cleared' });
 
 export const previewBody = z.strictObject({
   workspaceId,
@@ -59,14 +59,14 @@ export const previewBody = z.strictObject({
   name: z.string().regex(/\S/, 'name is required').trim().min(1, 'name is required').max(200).optional(),
   description: z.string().max(2000).optional(),
   mappings: z
-    .array(z.strictObject({ kind: kindName, sourceId: resourceId, targetId: target }))
+    .array(z.strictObject({ kind: kindName, sourceId: resourceId, targetId }))
     .max(5000)
     .optional(),
   bindings: z
     .array(
       occurrence.extend({
         kind: kindName,
-        targetId: target,
+        targetId,
         valuePath: occurrence.shape.valuePath.default([]),
         encoding: occurrence.shape.encoding.default('scalar'),
       }),

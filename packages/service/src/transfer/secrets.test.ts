@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cpuMsOf } from '../../../../test/support/cpu.ts';
+import { measureCpuMs } from '../../../../test/support/cpu.ts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isSecretName, withoutSecrets } from './secrets.ts';
 
@@ -98,7 +98,7 @@ describe('withoutSecrets', () => {
     expect(withoutSecrets({ apiKey: '{{KEY}} abc' })).toEqual({ apiKey: null });
   });
 
-  it('keeps the schema of a field that is named like a secret, without examples', () => {
+  it('keeps the schema of a field that is named like a secret, without keywords that may contain values', () => {
     const schema = { properties: { password: { type: 'string', description: 'yours', default: 'hunter2' } } };
     expect(withoutSecrets(schema)).toEqual({
       properties: { password: { type: 'string', description: 'yours' } },
@@ -118,28 +118,28 @@ describe('withoutSecrets', () => {
   });
 
   it('removes values that are nested too deeply to check', () => {
-    let deep: Json = { apiKey: 'x' };
-    for (let n = 0; n < 5000; n++) deep = [deep];
-    expect(JSON.stringify(withoutSecrets(deep))).not.toContain('apiKey');
+    let deepValue: Json = { apiKey: 'x' };
+    for (let n = 0; n < 5000; n++) deepValue = [deepValue];
+    expect(JSON.stringify(withoutSecrets(deepValue))).not.toContain('apiKey');
   });
 
   it.each([
     ['eyJ', 'eyJ-'],
-    ['begin marks', '-----BEGIN '],
-    ['key ends', '-----BEGIN PRIVATE KEY-----'],
+    ['PEM prefixes', '-----BEGIN '],
+    ['private key headers', '-----BEGIN PRIVATE KEY-----'],
     ['schemes', 'a.a:'],
     ['URLs', 'ab://'],
-    ['queries', '?a-token='],
-    ['query starts', '?key'],
+    ['query parameters', '?a-token='],
+    ['query parameter names', '?key'],
     ['assignments', 'token="'],
     ['bearer', 'bearer '],
     ['model keys', 'sk-'],
     ['spaces', 'token     '],
     ['braces', '{{'],
-  ])('takes linear time for hostile text: %s', (_, piece) => {
-    const cpuMs = cpuMsOf(() => {
-      withoutSecrets(piece.repeat(Math.ceil(1_000_000 / piece.length)));
-      withoutSecrets(`x${piece.repeat(Math.ceil(500_000 / piece.length))}\u0000`);
+  ])('takes linear time for hostile text: %s', (_, fragment) => {
+    const cpuMs = measureCpuMs(() => {
+      withoutSecrets(fragment.repeat(Math.ceil(1_000_000 / fragment.length)));
+      withoutSecrets(`x${fragment.repeat(Math.ceil(500_000 / fragment.length))}\u0000`);
     });
     expect(cpuMs).toBeLessThan(3000);
   });

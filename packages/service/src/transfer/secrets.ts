@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { isCredential } from '../workflows/redact.ts';
+import { isCredentialName } from '../workflows/redact.ts';
 import { isReferenceOrPlaceholder } from './graph.ts';
 
 // Recognizes secrets by the name of their field, and by their format.
 
 /** Names, without separators, of fields that only select the secrets of a function block and have none themselves. */
-const NOT_SECRET = /^(?:secretscope|mountedsecrets)$/i;
+const NON_SECRET_NAME = /^(?:secretscope|mountedsecrets)$/i;
 
 /** Takes the place of a secret inside other text. */
 const REMOVED = 'REMOVED';
@@ -43,7 +43,7 @@ const MAX_DEPTH = 100;
 
 /** Returns whether a field, variable, header or parameter of this name holds a secret. */
 export function isSecretName(name: string): boolean {
-  return isCredential(name) && !NOT_SECRET.test(name.replaceAll(/[^a-zA-Z0-9]/g, ''));
+  return isCredentialName(name) && !NON_SECRET_NAME.test(name.replaceAll(/[^a-zA-Z0-9]/g, ''));
 }
 
 /** Returns null for a secret, or the value if it only refers to one (`{{NAME}}`, `<block.output>`) or is a boolean. */
@@ -68,7 +68,7 @@ function cleanObject(object: JsonObject, depth: number): JsonObject {
   const entries = Object.entries(object).map(([key, value]): [string, Json] => {
     if (key === secretValueKey) return [key, clearSecret(value)];
     if (!isSecretName(key)) return [key, withoutSecrets(value, depth + 1)];
-    return [key, isSchema(value) ? withoutExamples(value, depth + 1) : clearSecret(value)];
+    return [key, isSchema(value) ? withoutValueKeywords(value, depth + 1) : clearSecret(value)];
   });
   return Object.fromEntries(entries);
 }
@@ -108,7 +108,7 @@ const SCHEMA_KEYS: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns a schema without keywords that may contain values. */
-function withoutExamples(schema: JsonObject, depth: number): Json {
+function withoutValueKeywords(schema: JsonObject, depth: number): Json {
   return withoutSecrets(
     Object.fromEntries(Object.entries(schema).filter(([key]) => SCHEMA_KEYS.has(key))),
     depth,

@@ -27,7 +27,7 @@ import { storeLookups } from './lookups.ts';
 import type { Lookups } from './lookups.ts';
 import { isReady, planImport, withoutForeignCredentials } from './plan.ts';
 import type { ImportPlan } from './plan.ts';
-import { addReceipt, findReceipt, pageOfReceipts, findReceiptOfRequest } from './receipts.ts';
+import { addReceipt, findReceipt, readPageOfReceipts, findReceiptOfRequest } from './receipts.ts';
 import type { ReceiptPosition, ReceiptsQuery } from './receipts.ts';
 import type { ImportRequest, ImportResult, PreviewRequest, Report } from './schemas.ts';
 import type { ReceiptTables } from './tables.ts';
@@ -103,15 +103,15 @@ export class Transfers {
     const { workspaceId, requestId } = body;
     requireCredentialBindingAllowed(body, principal);
     const requestKey = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(body) };
-    const earlierResult = requestKey && (await this.#earlierResult(workspaceId, requestKey));
+    const earlierResult = requestKey && (await this.#findEarlierResult(workspaceId, requestKey));
     if (earlierResult) return earlierResult;
     const file = readImportFile(body.workflow);
     // Without a preview, the caller has not seen the changes that a manifest would make.
     const plan = await this.#plan(body, requestKey ? file : { graph: file.graph }, principal);
     if (requestKey) requireApplicable(plan, body.previewFingerprint, previewFingerprintOf(body, plan));
-    const applied = await this.#apply(body, { file, plan, requestKey, recordAudit });
+    const appliedResult = await this.#apply(body, { file, plan, requestKey, recordAudit });
     // Another call with the same request id has stored its receipt first.
-    const result = applied ?? (requestKey && (await this.#earlierResult(workspaceId, requestKey)));
+    const result = appliedResult ?? (requestKey && (await this.#findEarlierResult(workspaceId, requestKey)));
     if (!result) throw new Error('The receipt of an import is missing.');
     return result;
   }
@@ -124,11 +124,11 @@ export class Transfers {
 
   /** Returns a page of reports, newest first, and the position of the last report if more follow. */
   async findReports(query: ReceiptsQuery): Promise<{ reports: Report[]; next: ReceiptPosition | undefined }> {
-    const { rows, next } = await pageOfReceipts(this.#receiptDb(this.#db), query);
+    const { rows, next } = await readPageOfReceipts(this.#receiptDb(this.#db), query);
     return { reports: rows.map(({ report }) => JSON.parse(report) as Report), next };
   }
 
-  async #earlierResult(workspaceId: string, requestKey: RequestKey): Promise<ImportResult | undefined> {
+  async #findEarlierResult(workspaceId: string, requestKey: RequestKey): Promise<ImportResult | undefined> {
     const row = await findReceiptOfRequest(this.#receiptDb(this.#db), { workspaceId, ...requestKey });
     return row && (JSON.parse(row.result) as ImportResult);
   }

@@ -5,7 +5,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { WorkflowBlock } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { jitterOf } from './due-runs.ts';
-import { INACTIVITY_CHECK_MS } from './events/inactivity.ts';
+import { INACTIVITY_CHECK_INTERVAL_MS } from './events/inactivity.ts';
 import { lockTriggers, withNumericTimes } from './rows.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 import type { TriggerType } from './types.ts';
@@ -147,8 +147,8 @@ export function dueColumnsAfter(
   if (type?.kind === 'event' && type.ruleOf(config).event === 'no_activity')
     return {
       ...NOT_DUE_COLUMNS,
-      due_ms: afterMs + INACTIVITY_CHECK_MS,
-      fire_ms: afterMs + INACTIVITY_CHECK_MS,
+      due_ms: afterMs + INACTIVITY_CHECK_INTERVAL_MS,
+      fire_ms: afterMs + INACTIVITY_CHECK_INTERVAL_MS,
     };
   if (type?.kind !== 'schedule') return NOT_DUE_COLUMNS;
   const dueMs = type.nextDueTime(config, afterMs);

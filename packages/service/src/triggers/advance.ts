@@ -5,7 +5,7 @@ import type { Db, LiveTrigger } from './fire.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 
 /** A change to a trigger that was read earlier. */
-export interface Advance {
+export interface TriggerUpdate {
   trigger: LiveTrigger;
   change: Partial<TriggerRow>;
 }
@@ -17,7 +17,7 @@ type ComparedColumns = Pick<TriggerRow, 'id' | 'due_ms' | 'fire_ms' | 'version' 
  * Writes the change, and records it if it suspends the trigger. Returns false, and writes nothing, if the trigger has
  * changed since it was read or its version is not live.
  */
-export async function advanceTrigger(db: Db, { trigger, change }: Advance): Promise<boolean> {
+export async function advanceTrigger(db: Db, { trigger, change }: TriggerUpdate): Promise<boolean> {
   const { numUpdatedRows } = await updateIfUnchanged(db, trigger).set(change).executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
   await recordIfSuspended(db, { trigger, change });
@@ -34,7 +34,7 @@ const SCHEDULE_COLUMNS = [
  * Returns a variant of `advanceTrigger` whose statement is compiled once for many triggers of one database. It writes
  * all columns that a schedule changes; columns without a value in `change` keep the value that was read.
  */
-export function createTriggerAdvancer(): (db: Db, advance: Advance) => Promise<boolean> {
+export function createTriggerAdvancer(): (db: Db, update: TriggerUpdate) => Promise<boolean> {
   const placeholder = { id: '', due_ms: 0, fire_ms: 0, version: 0, config: '' };
   const update = compiledTransactionQuery<TriggerTables, { id: string }>((db) =>
     updateIfUnchanged(db, placeholder)
@@ -42,9 +42,16 @@ export function createTriggerAdvancer(): (db: Db, advance: Advance) => Promise<b
       .returning('id'),
   );
   return async (db, { trigger, change }) => {
-    const next = { ...trigger, ...change };
+    const changedTrigger = { ...trigger, ...change };
     const { id, due_ms, fire_ms, version, config } = trigger;
-    const values = [...SCHEDULE_COLUMNS.map((column) => next[column]), id, due_ms, fire_ms, version, config];
+    const values = [
+      ...SCHEDULE_COLUMNS.map((column) => changedTrigger[column]),
+      id,
+      due_ms,
+      fire_ms,
+      version,
+      config,
+    ];
     const updatedRows = await update(db, values);
     if (updatedRows.length === 0) return false;
     await recordIfSuspended(db, { trigger, change });
@@ -72,8 +79,8 @@ function updateIfUnchanged(db: Db, { id, due_ms, fire_ms, version, config }: Com
     );
 }
 
-async function recordIfSuspended(db: Db, advance: Advance): Promise<void> {
-  if (advance.change.state === 'suspended') await recordSuspension(db, advance);
+async function recordIfSuspended(db: Db, update: TriggerUpdate): Promise<void> {
+  if (update.change.state === 'suspended') await recordSuspension(db, update);
 }
 
 /** Records that a trigger was suspended: as an event of the workspace, and in the audit log. */

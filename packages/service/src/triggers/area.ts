@@ -16,7 +16,7 @@ import { Scheduler } from './scheduler.ts';
 import type { Triggers } from './triggers.ts';
 import type { ScheduleType } from './types.ts';
 
-export const TRIGGERS = {
+export const TRIGGER_OPERATIONS = {
   listTriggers,
   getTrigger,
   pauseTrigger,
@@ -38,10 +38,10 @@ export function triggers({
   triggers: registry,
 }: {
   triggers: Triggers;
-}): Area<TriggerAreaServices, typeof TRIGGERS> {
+}): Area<TriggerAreaServices, typeof TRIGGER_OPERATIONS> {
   return {
     name: 'triggers',
-    operations: TRIGGERS,
+    operations: TRIGGER_OPERATIONS,
     migrations: TRIGGER_MIGRATIONS,
     services: (context) => openTriggers(context, registry),
     close: (services) => services.close(),
@@ -64,7 +64,7 @@ function openTriggers(context: AreaContext, registry: Triggers): TriggerAreaServ
     schedules.size === 0
       ? undefined
       : new Scheduler({ ...services, repeat, notifyEventsHeld, types: schedules });
-  const unsubscribes = [
+  const unsubscribeFunctions = [
     registry.onChange(() => scheduler?.wake()),
     registry.onEventsHeld(() => releaser?.checkNow()),
   ];
@@ -74,7 +74,7 @@ function openTriggers(context: AreaContext, registry: Triggers): TriggerAreaServ
     ...{ notifyEventsHeld, notifyChanged: () => registry.notifyChanged() },
     recordDesiredHooks: (transaction, workflow) => registry.recordDesiredHooks(transaction, workflow),
     close: async () => {
-      for (const unsubscribe of unsubscribes) unsubscribe();
+      for (const unsubscribe of unsubscribeFunctions) unsubscribe();
       await scheduler?.close();
       await releaser?.close();
     },

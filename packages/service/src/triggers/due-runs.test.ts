@@ -4,19 +4,19 @@ import type { DueState } from './due-runs.ts';
 import type { SchedulePolicy } from '@heddle/engine/triggers';
 import type { ScheduleType } from './types.ts';
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 /** Returns a type that is due at whole minutes. */
 function minutelyType(policy: Partial<SchedulePolicy> = {}): ScheduleType {
-  const nextMinute = (afterMs: number): number => (Math.floor(afterMs / MINUTE) + 1) * MINUTE;
+  const nextMinute = (afterMs: number): number => (Math.floor(afterMs / MINUTE_MS) + 1) * MINUTE_MS;
   return {
     kind: 'schedule',
     type: 'schedule',
     parseConfig: () => ({ config: {} }),
     nextDueTime: (_config, afterMs) => nextMinute(afterMs),
     lastDueTime: (_config, { afterMs, untilMs }) => {
-      const last = Math.floor(untilMs / MINUTE) * MINUTE;
-      return last > afterMs ? last : undefined;
+      const lastMs = Math.floor(untilMs / MINUTE_MS) * MINUTE_MS;
+      return lastMs > afterMs ? lastMs : undefined;
     },
     policyOf: () => ({ jitterMs: 0, missed: 'last', missedLimit: 10, overlap: 'allow', ...policy }),
     inputOf: () => ({}),
@@ -27,15 +27,18 @@ function minutelyType(policy: Partial<SchedulePolicy> = {}): ScheduleType {
 function decisionAt(minute: number, policy: Partial<SchedulePolicy>, overrides: Partial<DueState> = {}) {
   const state = {
     config: {},
-    dueMs: 10 * MINUTE,
+    dueMs: 10 * MINUTE_MS,
     holdReason: null,
     jitterMs: 0,
     isInProgress: false,
     ...overrides,
   };
-  const decision = decideDueRuns({ ...state, type: minutelyType(policy), nowMs: minute * MINUTE });
-  if ('heldDueMs' in decision) return { held: decision.heldDueMs / MINUTE };
-  return { fire: decision.firedDueMs.map((ms) => ms / MINUTE), next: (decision.nextMs ?? NaN) / MINUTE };
+  const decision = decideDueRuns({ ...state, type: minutelyType(policy), nowMs: minute * MINUTE_MS });
+  if ('heldDueMs' in decision) return { held: decision.heldDueMs / MINUTE_MS };
+  return {
+    fire: decision.firedDueMs.map((ms) => ms / MINUTE_MS),
+    next: (decision.nextMs ?? NaN) / MINUTE_MS,
+  };
 }
 
 describe('a due time', () => {
@@ -57,28 +60,28 @@ describe('a due time', () => {
   it('that is late starts no run under "none", even if it is the only one', () => {
     const fixedType: ScheduleType = {
       ...minutelyType({ missed: 'none' }),
-      nextDueTime: () => 70 * MINUTE,
-      lastDueTime: () => 10 * MINUTE,
+      nextDueTime: () => 70 * MINUTE_MS,
+      lastDueTime: () => 10 * MINUTE_MS,
     };
     const state = {
       type: fixedType,
       config: {},
-      dueMs: 10 * MINUTE,
+      dueMs: 10 * MINUTE_MS,
       holdReason: null,
       jitterMs: 0,
       isInProgress: false,
     } as const;
-    expect(decideDueRuns({ ...state, nowMs: 11 * MINUTE })).toEqual({
-      firedDueMs: [10 * MINUTE],
-      nextMs: 70 * MINUTE,
+    expect(decideDueRuns({ ...state, nowMs: 11 * MINUTE_MS })).toEqual({
+      firedDueMs: [10 * MINUTE_MS],
+      nextMs: 70 * MINUTE_MS,
     });
-    expect(decideDueRuns({ ...state, nowMs: 11 * MINUTE + 1 })).toEqual({
+    expect(decideDueRuns({ ...state, nowMs: 11 * MINUTE_MS + 1 })).toEqual({
       firedDueMs: [],
-      nextMs: 70 * MINUTE,
+      nextMs: 70 * MINUTE_MS,
     });
-    // A due time that limits have refused does not count as missed.
-    expect(decideDueRuns({ ...state, holdReason: 'limits', nowMs: 20 * MINUTE })).toMatchObject({
-      firedDueMs: [10 * MINUTE],
+    // A due time that is held because of limits does not count as missed.
+    expect(decideDueRuns({ ...state, holdReason: 'limits', nowMs: 20 * MINUTE_MS })).toMatchObject({
+      firedDueMs: [10 * MINUTE_MS],
     });
   });
 
@@ -86,28 +89,31 @@ describe('a due time', () => {
     expect(decisionAt(500, { missed: 'all', missedLimit: 3 })).toEqual({ fire: [498, 499, 500], next: 501 });
   });
 
-  it('that the configuration no longer has still starts its run', () => {
+  it('that is no longer in the configuration still starts its run', () => {
     const changedType: ScheduleType = {
       ...minutelyType(),
-      nextDueTime: () => 90 * MINUTE,
+      nextDueTime: () => 90 * MINUTE_MS,
       lastDueTime: () => undefined,
     };
     const state = {
       type: changedType,
       config: {},
-      dueMs: 10 * MINUTE,
+      dueMs: 10 * MINUTE_MS,
       holdReason: null,
       jitterMs: 0,
       isInProgress: false,
     } as const;
-    expect(decideDueRuns({ ...state, nowMs: 10 * MINUTE })).toEqual({
-      firedDueMs: [10 * MINUTE],
-      nextMs: 90 * MINUTE,
+    expect(decideDueRuns({ ...state, nowMs: 10 * MINUTE_MS })).toEqual({
+      firedDueMs: [10 * MINUTE_MS],
+      nextMs: 90 * MINUTE_MS,
     });
   });
 
   it('is delayed by the jitter', () => {
-    expect(decisionAt(12.5, { missed: 'last' }, { jitterMs: 2 * MINUTE })).toEqual({ fire: [10], next: 11 });
+    expect(decisionAt(12.5, { missed: 'last' }, { jitterMs: 2 * MINUTE_MS })).toEqual({
+      fire: [10],
+      next: 11,
+    });
   });
 });
 

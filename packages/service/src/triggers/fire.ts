@@ -1,4 +1,4 @@
-import { v7 as newId } from 'uuid';
+import { v7 as createId } from 'uuid';
 import type { Release } from '@heddle/api/areas';
 import { admitRun } from '@heddle/api/areas';
 import type { ApiError, AreaContext } from '@heddle/api';
@@ -68,7 +68,7 @@ export async function admitDueRun(
   { trigger, type, dueMs }: { trigger: LiveTrigger; type: ScheduleType; dueMs: number },
 ): Promise<AdmittedRun> {
   const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = trigger;
-  const runId = newId();
+  const runId = createId();
   const config = JSON.parse(trigger.config) as JsonObject;
   const start = {
     input: type.inputOf(config, dueMs),
@@ -80,7 +80,7 @@ export async function admitDueRun(
   const fields = { trigger, dueMs, run: { engineRunId: runId, runId, workflowId, workspaceId, start } };
   const policy = flowPolicyOf(config);
   if (policy) {
-    const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
+    const ids = { id: createId(), runId, workspaceId, workflowId, blockId };
     const origin = { source: 'schedule', trigger: 'schedule', receivedMs: services.now() } as const;
     const flowEvent = { ...ids, ...origin, policy, start };
     await prepareEvent({ ...services, db: services.db as never }, flowEvent);

@@ -40,13 +40,13 @@ export interface TriggerServices extends FireServices {
 }
 
 const defineOperation = operationFactory<TriggerServices>();
-const READ = {
+const READ_FIELDS = {
   tag: 'Triggers',
   scope: 'api:read',
   role: 'read',
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
-const WRITE = {
+const WRITE_FIELDS = {
   tag: 'Triggers',
   scope: 'api:write',
   role: 'write',
@@ -72,11 +72,15 @@ export const triggerResource = areaResource<DeployedTrigger, TriggerServices>(
   },
 );
 
-const ONE_TRIGGER = { resource: triggerResource, params: schemas.triggerPath, query: noQuery } as const;
+const ONE_TRIGGER_PROPERTIES = {
+  resource: triggerResource,
+  params: schemas.triggerPath,
+  query: noQuery,
+} as const;
 const positionCodec = cursorCodec(schemas.triggerPosition);
 
 export const listTriggers = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'listTriggers',
   method: 'GET',
   path: '/api/v2/triggers',
@@ -89,14 +93,14 @@ export const listTriggers = defineOperation({
   async handle({ db }, { query }) {
     const { workspaceId, workflowId, type, limit } = query;
     const filters = { workspaceId, workflowId, type };
-    const [after] = positionCodec.decode(query.cursor, filters) ?? [];
+    const [afterPosition] = positionCodec.decode(query.cursor, filters) ?? [];
     const fetchedRows = await selectDeployedTriggers(db)
       .where('triggers.workspace_id', '=', workspaceId)
       .$if(workflowId !== undefined, (builder) =>
         builder.where('triggers.workflow_id', '=', workflowId ?? ''),
       )
       .$if(type !== undefined, (builder) => builder.where('triggers.type', '=', type ?? ''))
-      .$if(after !== undefined, (builder) => builder.where('triggers.id', '>', after ?? ''))
+      .$if(afterPosition !== undefined, (builder) => builder.where('triggers.id', '>', afterPosition ?? ''))
       .orderBy('triggers.id')
       .limit(limit + 1)
       .execute();
@@ -107,8 +111,8 @@ export const listTriggers = defineOperation({
 });
 
 export const getTrigger = defineOperation({
-  ...READ,
-  ...ONE_TRIGGER,
+  ...READ_FIELDS,
+  ...ONE_TRIGGER_PROPERTIES,
   id: 'getTrigger',
   method: 'GET',
   path: '/api/v2/triggers/{triggerId}',
@@ -119,8 +123,8 @@ export const getTrigger = defineOperation({
 });
 
 export const pauseTrigger = defineOperation({
-  ...WRITE,
-  ...ONE_TRIGGER,
+  ...WRITE_FIELDS,
+  ...ONE_TRIGGER_PROPERTIES,
   ...auditAction('TRIGGER_PAUSED'),
   id: 'pauseTrigger',
   method: 'POST',
@@ -137,8 +141,8 @@ export const pauseTrigger = defineOperation({
 });
 
 export const resumeTrigger = defineOperation({
-  ...WRITE,
-  ...ONE_TRIGGER,
+  ...WRITE_FIELDS,
+  ...ONE_TRIGGER_PROPERTIES,
   ...auditAction('TRIGGER_RESUMED'),
   id: 'resumeTrigger',
   method: 'POST',
@@ -163,8 +167,8 @@ export const resumeTrigger = defineOperation({
 });
 
 export const runTrigger = defineOperation({
-  ...WRITE,
-  ...ONE_TRIGGER,
+  ...WRITE_FIELDS,
+  ...ONE_TRIGGER_PROPERTIES,
   ...auditAction('TRIGGER_RUN'),
   id: 'runTrigger',
   method: 'POST',
@@ -189,8 +193,8 @@ export const runTrigger = defineOperation({
 });
 
 export const backfillTrigger = defineOperation({
-  ...WRITE,
-  ...ONE_TRIGGER,
+  ...WRITE_FIELDS,
+  ...ONE_TRIGGER_PROPERTIES,
   ...auditAction('TRIGGER_BACKFILLED'),
   id: 'backfillTrigger',
   method: 'POST',

@@ -24,17 +24,17 @@ export async function fillPlaceholders(
   const values = (await environments?.values?.(workspaceId, names)) ?? {};
   // The author chooses the names, so a name can be a property of Object.prototype.
   const pairs = names.map((name) => [name, Object.hasOwn(values, name) ? values[name] : undefined] as const);
-  const stringsByName = new Map(pairs.map(([name, value]) => [name, valueOrEmpty(value)]));
+  const stringsByName = new Map(pairs.map(([name, value]) => [name, stringValueOf(value)]));
   if ([...stringsByName.values()].includes('')) return undefined;
   return {
-    text: text.replaceAll(PLACEHOLDER, (_all, name: string) => stringsByName.get(name) ?? ''),
+    text: text.replaceAll(PLACEHOLDER, (_match, name: string) => stringsByName.get(name) ?? ''),
     secrets: new Map(
-      pairs.flatMap(([name, value]) => (isSecret(value) ? [[name, valueOrEmpty(value)]] : [])),
+      pairs.flatMap(([name, value]) => (isSecret(value) ? [[name, stringValueOf(value)]] : [])),
     ),
   };
 }
 
-function valueOrEmpty(value: EnvironmentValue | undefined): string {
+function stringValueOf(value: EnvironmentValue | undefined): string {
   return typeof value === 'string' ? value : (value?.value ?? '');
 }
 

@@ -27,7 +27,7 @@ function stateWith(runs: readonly (Run | undefined)[], reservation?: Reservation
 const FAILED_RUN: Run = { status: 'failed', error: { message: 'No thread.' } };
 
 describe('the state of a run', () => {
-  it('is that of the engine, even if the run is still in the queue of starts', async () => {
+  it('is that of the engine, even if the run is still in the queue', async () => {
     expect(await stateWith([FAILED_RUN], { isQueued: true })).toEqual({
       isInProgress: false,
       error: 'No thread.',

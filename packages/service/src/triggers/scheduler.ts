@@ -25,7 +25,7 @@ const OVERLAP_CHECK_MS = 2000;
 const RETRY_MS = 2000;
 
 /** The change of a trigger whose due time has been reached, and the runs that it starts. */
-interface PreparedAdvance {
+interface PreparedUpdate {
   trigger: LiveTrigger;
   runs: readonly AdmittedRun[];
   change: Partial<TriggerRow>;
@@ -65,8 +65,8 @@ export class Scheduler {
       let advancedCount = 0;
       for (let start = 0; start < dueTriggers.length && !this.#loop.isClosed; start += BATCH_SIZE) {
         const batch = dueTriggers.slice(start, start + BATCH_SIZE);
-        const advances = await Promise.all(batch.map((trigger) => this.#prepareAdvance(trigger)));
-        advancedCount += await this.#queueRuns(advances);
+        const updates = await Promise.all(batch.map((trigger) => this.#prepareUpdate(trigger)));
+        advancedCount += await this.#queueRuns(updates);
       }
       // If none was advanced, another process has handled all of them, and it handles the next ones too.
       if (dueTriggers.length < READ_LIMIT || advancedCount === 0 || this.#loop.isClosed) break;
@@ -78,7 +78,7 @@ export class Scheduler {
    * Decides about the due time of a trigger, and admits its runs. A trigger that cannot be handled now is retried
    * later.
    */
-  async #prepareAdvance(trigger: DueTrigger): Promise<PreparedAdvance> {
+  async #prepareUpdate(trigger: DueTrigger): Promise<PreparedUpdate> {
     try {
       return await this.#decide(trigger);
     } catch (error) {
@@ -88,7 +88,7 @@ export class Scheduler {
     }
   }
 
-  async #decide(trigger: DueTrigger): Promise<PreparedAdvance> {
+  async #decide(trigger: DueTrigger): Promise<PreparedUpdate> {
     const type = this.#options.types.get(trigger.type);
     if (!type) throw new TypeError(`There is no type of trigger "${trigger.type}".`);
     const nowMs = this.#options.now();
@@ -118,7 +118,7 @@ export class Scheduler {
       lastRunState: RunState;
       nowMs: number;
     },
-  ): Promise<PreparedAdvance> {
+  ): Promise<PreparedUpdate> {
     const { type, decision, jitterMs, lastRunState, nowMs } = context;
     const { firedDueMs, nextMs = null } = decision;
     const runs: AdmittedRun[] = [];
@@ -158,19 +158,19 @@ export class Scheduler {
    * Claims the due times and queues their runs, in one transaction. Skips due times that another process has
    * claimed. Returns the number of advanced triggers.
    */
-  async #queueRuns(advances: readonly PreparedAdvance[]): Promise<number> {
-    if (advances.length === 0) return 0;
+  async #queueRuns(updates: readonly PreparedUpdate[]): Promise<number> {
+    if (updates.length === 0) return 0;
     let advancedCount = 0;
     const queuedRuns = new Set<AdmittedRun>();
-    const admittedRuns = advances.flatMap(({ runs }) => runs);
+    const admittedRuns = updates.flatMap(({ runs }) => runs);
     try {
       const { db } = this.#options;
       await db.transaction().execute(async (tx) => {
         const advancedRuns: AdmittedRun[] = [];
-        for (const advance of advances) {
-          if (!(await this.#advance(tx, advance))) continue;
+        for (const update of updates) {
+          if (!(await this.#advance(tx, update))) continue;
           advancedCount += 1;
-          advancedRuns.push(...advance.runs);
+          advancedRuns.push(...update.runs);
         }
         // In a fixed order, so that transactions of several processes cannot deadlock.
         advancedRuns.sort((a, b) => (a.trigger.workflow_id < b.trigger.workflow_id ? -1 : 1));

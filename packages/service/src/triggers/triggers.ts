@@ -21,7 +21,7 @@ import { findArchivedWorkflowIdsWithHooks, recordDesiredHooks } from './hooks/de
 import type { HookDependencies, HookSettings } from './hooks/desired-hooks.ts';
 import type { HookTables } from './hooks/database.ts';
 import type { TriggerType } from './types.ts';
-import { activatePaths, webhooksOf } from './webhooks/paths.ts';
+import { activatePaths, findWebhooks } from './webhooks/paths.ts';
 import type { WebhookTables } from './webhooks/tables.ts';
 
 /** The triggers of a live version. */
@@ -38,7 +38,7 @@ const NO_HOOKS: HookSettings = { unavailableReason: 'This server creates no webh
 export class Triggers {
   readonly types: ReadonlyMap<string, TriggerType>;
   readonly hookDependencies: HookDependencies;
-  readonly #listeners = new Set<() => void>();
+  readonly #changeListeners = new Set<() => void>();
   readonly #heldEventListeners = new Set<() => void>();
 
   /** `settings`: whether hooks can be created at providers. */
@@ -150,7 +150,7 @@ export class Triggers {
         `The trigger "${name}" is suspended, because it has failed repeatedly: ${error ?? 'no run could be started'}`,
     );
     const kinds = new Set(rows.map(({ type }) => this.types.get(type)?.kind ?? 'schedule'));
-    const webhooks = await webhooksOf(database as Kysely<WebhookTables>, workflowId);
+    const webhooks = await findWebhooks(database as Kysely<WebhookTables>, workflowId);
     const hooks = await findHookStates(database as Kysely<HookTables>, workflowId);
     const failedHooks = hooks.filter(({ state }) => state === 'failed');
     warnings.push(...failedHooks.map(hookProblem));
@@ -158,20 +158,20 @@ export class Triggers {
   }
 
   /** Returns the state of a webhook; empty if this process does not support its type. */
-  #webhookStates({ blockId, type: name, path, config }: Awaited<ReturnType<typeof webhooksOf>>[number]) {
+  #webhookStates({ blockId, type: name, path, config }: Awaited<ReturnType<typeof findWebhooks>>[number]) {
     const type = this.types.get(name);
     return type?.kind === 'webhook' ? [{ blockId, provider: type.providerOf(config), path }] : [];
   }
 
   /** Reports that a transaction with changes was committed. */
   notifyChanged(): void {
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.#changeListeners) listener();
   }
 
   /** Calls `listener` after changes. Returns a function that stops the calls. */
   onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
   }
 
   /** Reports that an event waits for flow control. */

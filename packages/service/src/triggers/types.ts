@@ -4,7 +4,7 @@ import type { TriggerInfo } from '@heddle/core/drafts';
 import type { EventRule, FeedTrigger, ProviderHook, SchedulePolicy } from '@heddle/engine/triggers';
 
 /** A type of trigger that this process fires. `@heddle/blocks/triggers` has the built-in types. */
-export type TriggerType = ScheduleType | WebhookTriggerType | EventType | FeedTrigger;
+export type TriggerType = ScheduleType | WebhookTriggerType | EventTriggerType | FeedTrigger;
 
 /** A type of trigger that fires on requests of another system. Its webhook may be created at that system. */
 export type WebhookTriggerType = WebhookType & { hook?: ProviderHook };
@@ -22,7 +22,7 @@ export interface ScheduleType extends TriggerInfo {
 }
 
 /** A type of trigger that fires on events of its workspace. */
-export interface EventType extends TriggerInfo {
+export interface EventTriggerType extends TriggerInfo {
   kind: 'event';
   ruleOf(config: JsonObject): EventRule;
 }

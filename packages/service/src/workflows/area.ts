@@ -41,7 +41,7 @@ import {
 import { createRequiredFieldsReader } from './lint/required-fields.ts';
 import { WORKFLOW_MIGRATIONS } from './migrations.ts';
 
-export const WORKFLOWS = {
+export const WORKFLOW_OPERATIONS = {
   listWorkflows,
   createWorkflow,
   getWorkflow,
@@ -91,14 +91,14 @@ export function workflows({
   types,
   sources = {},
   triggers = new Triggers(),
-}: WorkflowOptions): Area<WorkflowServices, typeof WORKFLOWS> {
-  const requiredFields = createRequiredFieldsReader(sources.describeBlocks);
+}: WorkflowOptions): Area<WorkflowServices, typeof WORKFLOW_OPERATIONS> {
+  const readRequiredFields = createRequiredFieldsReader(sources.describeBlocks);
   return {
     name: 'workflows',
-    operations: WORKFLOWS,
+    operations: WORKFLOW_OPERATIONS,
     migrations: WORKFLOW_MIGRATIONS,
     services: ({ engine, compat, publicRuns, now, onError }) => ({
-      ...{ engine, store, compat, types, sources, triggers, now, requiredFields, onError },
+      ...{ engine, store, compat, types, sources, triggers, now, readRequiredFields, onError },
       allowsPublicRuns: (workspaceId) => publicRuns?.allows(workspaceId) ?? false,
     }),
   };

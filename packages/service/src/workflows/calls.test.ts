@@ -4,7 +4,7 @@ import { createEngine } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { tenantOptionsOf, createTestApi } from '../../../../test/support/api.ts';
 import type { TestApi } from '../../../../test/support/api.ts';
-import { APPROVAL, GREETING_WORKFLOW } from '../../../../test/support/api-workflows.ts';
+import { APPROVAL_WORKFLOW, GREETING_WORKFLOW } from '../../../../test/support/api-workflows.ts';
 import { hasPostgres, createPostgresDatabase } from '../../../../test/support/postgres.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import type { TestWorkflowOptions } from '../../../../test/support/workflow.ts';
@@ -28,8 +28,8 @@ async function runCallerOf(api: TestApi, reference: string): Promise<unknown> {
 
 async function deployAs(api: TestApi, name: string, definition: Json): Promise<void> {
   const body = { workspaceId: api.workspaceId, name };
-  const created = await api.call<{ id: string }>('POST', '/api/v2/workflows', { body });
-  const path = `/api/v2/workflows/${created.data.id}`;
+  const createResponse = await api.call<{ id: string }>('POST', '/api/v2/workflows', { body });
+  const path = `/api/v2/workflows/${createResponse.data.id}`;
   await api.call('PUT', `${path}/state`, { body: draftOf(definition) });
   expect((await api.call('POST', `${path}/deploy`)).status).toBe(200);
 }
@@ -40,7 +40,7 @@ const CHILD_NOT_FOUND = {
 };
 
 /** Returns a workflow that responds with this text. */
-const replyWith = (words: string, options: TestWorkflowOptions = {}): Json =>
+const replyWorkflow = (words: string, options: TestWorkflowOptions = {}): Json =>
   workflow(
     [block('Reply', 'response', { dataMode: 'json', data: JSON.stringify({ words }) })],
     ['Start -> Reply'],
@@ -49,8 +49,8 @@ const replyWith = (words: string, options: TestWorkflowOptions = {}): Json =>
 
 /** Deploys a caller of `child`. Returns a function that runs it and returns the text of the child. */
 async function deployCaller(api: TestApi, child: string): Promise<() => Promise<string>> {
-  const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
-  const path = `/api/v2/workflows/${await api.deploy(call)}/execute`;
+  const callerWorkflow = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
+  const path = `/api/v2/workflows/${await api.deploy(callerWorkflow)}/execute`;
   return async () => {
     const { data } = await api.call<{ output: unknown }>('POST', path, { body: {} });
     return /"words":"(\w+)"/.exec(JSON.stringify(data.output))?.[1] ?? JSON.stringify(data);
@@ -77,7 +77,7 @@ describe('a workflow that runs another one', () => {
   it('resolves a name in its own workspace', async () => {
     const name = 'Greeting of both';
     await deployAs(ownApi, name, GREETING_WORKFLOW);
-    await deployAs(otherApi, name, APPROVAL);
+    await deployAs(otherApi, name, APPROVAL_WORKFLOW);
     expect(await runCallerOf(ownApi, name)).toMatchObject({ status: 'completed', output: { success: true } });
     expect(await runCallerOf(otherApi, name)).toMatchObject({ status: 'paused' });
   });
@@ -101,9 +101,9 @@ describe('a workflow that runs another one', () => {
   });
 
   it('runs the live version when a deployment has stopped between its two writes', async () => {
-    const child = await ownApi.deploy(replyWith('live'));
+    const child = await ownApi.deploy(replyWorkflow('live'));
     const runCaller = await deployCaller(ownApi, child);
-    const path = await replaceDraft(ownApi, child, replyWith('lost'));
+    const path = await replaceDraft(ownApi, child, replyWorkflow('lost'));
     const { addVersion } = ownApi.store.workflows;
     ownApi.store.workflows.addVersion = () => Promise.reject(new Error('The store is unavailable.'));
     const response = await ownApi.call('POST', `${path}/deploy`);
@@ -118,20 +118,20 @@ describe('a workflow that runs another one', () => {
   });
 
   it('runs its live version even if its draft cannot be read', async () => {
-    const child = await ownApi.deploy(replyWith('live'));
+    const child = await ownApi.deploy(replyWorkflow('live'));
     const { database } = ownApi.store;
     await sql`update workflows set state = 'no graph' where id = ${child}`.execute(database);
-    const run = await ownApi.call('POST', `/api/v2/workflows/${child}/execute`, { body: {} });
-    expect(run).toMatchObject({ status: 200, data: { status: 'completed' } });
-    const draft = await ownApi.call('GET', `/api/v2/workflows/${child}/state`);
-    expect(draft.status).toBe(500);
+    const runResponse = await ownApi.call('POST', `/api/v2/workflows/${child}/execute`, { body: {} });
+    expect(runResponse).toMatchObject({ status: 200, data: { status: 'completed' } });
+    const draftResponse = await ownApi.call('GET', `/api/v2/workflows/${child}/state`);
+    expect(draftResponse.status).toBe(500);
     ownApi.reportedErrors.splice(0);
   });
 
   it('runs the version that is shown as live when several are activated at the same time', async () => {
-    const child = await ownApi.deploy(replyWith('first'));
+    const child = await ownApi.deploy(replyWorkflow('first'));
     const runCaller = await deployCaller(ownApi, child);
-    const path = await replaceDraft(ownApi, child, replyWith('second'));
+    const path = await replaceDraft(ownApi, child, replyWorkflow('second'));
     await ownApi.call('POST', `${path}/deploy`);
     const { workflows } = ownApi.store;
     const activate = workflows.activate.bind(workflows);
@@ -192,9 +192,9 @@ describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the store reject
         ...tenantOptionsOf(serviceStore),
       }),
     });
-    const child = await api.deploy(replyWith('live'));
+    const child = await api.deploy(replyWorkflow('live'));
     const runCaller = await deployCaller(api, child);
-    const path = await replaceDraft(api, child, replyWith('lost'));
+    const path = await replaceDraft(api, child, replyWorkflow('lost'));
     // PostgreSQL cannot store this character.
     const response = await api.call('POST', `${path}/deploy`, { body: { name: 'x\u0000' } });
     expect(response.status).toBeGreaterThanOrEqual(400);
@@ -208,6 +208,6 @@ async function draftWithStartOnly(id: string): Promise<object> {
     'GET',
     `/api/v2/workflows/${id}/state`,
   );
-  const start = Object.entries(data.blocks).filter(([, { type }]) => type === 'start_trigger');
-  return { blocks: Object.fromEntries(start), edges: [] };
+  const startEntries = Object.entries(data.blocks).filter(([, { type }]) => type === 'start_trigger');
+  return { blocks: Object.fromEntries(startEntries), edges: [] };
 }

@@ -9,7 +9,7 @@ import type { Tables } from '../store/schema.ts';
 import { changeIfUnlocked } from './change.ts';
 import { createFolder } from './folders.ts';
 import type { Db } from './folders.ts';
-import { newGraph } from './graph.ts';
+import { createGraph } from './graph.ts';
 import { addWorkflow, changeWorkflow } from './store.ts';
 
 const NOW = '2026-01-01T00:00:00.000Z';
@@ -24,7 +24,7 @@ interface Setup {
    * Resolves when this number of statements wait for a lock. Resolves immediately on SQLite, where transactions wait
    * for each other.
    */
-  waitUntilBlocked: (statements: number) => Promise<void>;
+  waitUntilBlocked: (statementCount: number) => Promise<void>;
 }
 
 function openStore(options: ServiceStoreOptions): Promise<ServiceStore> {
@@ -51,11 +51,12 @@ async function openSqlite(): Promise<Setup> {
 async function openPostgres(): Promise<Setup> {
   const options = { postgres: { url: await createPostgresDatabase() }, secret: SECRET };
   const [store, otherStore] = [await openStore(options), await openStore(options)];
-  const waitUntilBlocked = async (statements: number): Promise<void> => {
+  const waitUntilBlocked = async (statementCount: number): Promise<void> => {
     const waitingQuery = sql<{ count: string }>`select count(*) as count from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
-    const count = async () => Number((await waitingQuery.execute(otherStore.database)).rows[0]?.count);
-    await expect.poll(count).toBe(statements);
+    const countWaitingStatements = async () =>
+      Number((await waitingQuery.execute(otherStore.database)).rows[0]?.count);
+    await expect.poll(countWaitingStatements).toBe(statementCount);
   };
   return { ...(await createWorkspace(store, otherStore)), waitUntilBlocked };
 }
@@ -76,7 +77,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
   async function createWorkflow(folderPath: string): Promise<string> {
     const { host, workspaceId } = await setup;
     const workflow = { workspaceId, name: crypto.randomUUID(), description: null, folderPath };
-    return (await addWorkflow(host, { ...workflow, graph: newGraph(), now: NOW })).id;
+    return (await addWorkflow(host, { ...workflow, graph: createGraph(), now: NOW })).id;
   }
 
   async function rename(id: string): Promise<void> {
@@ -125,10 +126,10 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
     const id = await createWorkflow('/two/in');
     const order: string[] = [];
     const { lock } = await changeIfUnlocked(writer, id, async () => {
-      const locked = lockFolder(host, workspaceId, '/two').then(() => order.push('locked'));
+      const pendingLock = lockFolder(host, workspaceId, '/two').then(() => order.push('locked'));
       await waitUntilBlocked(1);
       order.push('written');
-      return { lock: locked };
+      return { lock: pendingLock };
     });
     await lock;
     expect(order).toEqual(['written', 'locked']);
@@ -162,7 +163,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
   it('that moves the workflow does not deadlock with a move in the other direction', async () => {
     const { writer, host, workspaceId } = await setup;
     await createFolders('/five', '/six');
-    const [first, second] = [await createWorkflow('/five'), await createWorkflow('/six')];
+    const [firstId, secondId] = [await createWorkflow('/five'), await createWorkflow('/six')];
     async function move(db: Db, id: string, folderPath: string): Promise<void> {
       const workflow = { id, workspace_id: workspaceId, name: id };
       const write = async (tx: Db): Promise<void> => {
@@ -172,17 +173,17 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
     }
     for (let round = 0; round < 10; round += 1) {
       const [firstTarget, secondTarget] = round % 2 === 0 ? ['/six', '/five'] : ['/five', '/six'];
-      await Promise.all([move(writer, first, firstTarget), move(host, second, secondTarget)]);
+      await Promise.all([move(writer, firstId, firstTarget), move(host, secondId, secondTarget)]);
     }
     const rows = await host
       .selectFrom('workflows')
       .select(['id', 'folder_path'])
-      .where('id', 'in', [first, second])
+      .where('id', 'in', [firstId, secondId])
       .execute();
     expect(new Map(rows.map((row) => [row.id, row.folder_path]))).toEqual(
       new Map([
-        [first, '/five'],
-        [second, '/six'],
+        [firstId, '/five'],
+        [secondId, '/six'],
       ]),
     );
   });
@@ -192,9 +193,9 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
     const create = (db: Db) =>
       db.transaction().execute((tx) => createFolder(tx, { workspaceId, path: '/seven' }, NOW));
     const results = await Promise.allSettled([create(writer), create(host)]);
-    const refused = results.flatMap((result) =>
+    const errors = results.flatMap((result) =>
       result.status === 'rejected' ? [result.reason as unknown] : [],
     );
-    expect(refused).toMatchObject([{ status: 409, message: 'There is a folder "/seven" already' }]);
+    expect(errors).toMatchObject([{ status: 409, message: 'There is a folder "/seven" already' }]);
   });
 });

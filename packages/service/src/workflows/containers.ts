@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 
-/** The parts of a draft that people edit. Loops and parallels are derived from the blocks. */
+/** The parts of a draft that users edit. Loops and parallels are derived from the blocks. */
 export interface DraftGraph {
   blocks: { [id: string]: JsonObject };
   edges: JsonObject[];
@@ -32,21 +32,21 @@ export function objectOrEmpty(value: Json | undefined): JsonObject {
 
 /** Returns the ids of the blocks directly inside each container. */
 export function childIdsByParent(blocks: Iterable<readonly [string, JsonObject]>): Map<string, string[]> {
-  const children = new Map<string, string[]>();
+  const childIds = new Map<string, string[]>();
   for (const [id, block] of blocks) {
-    const parent = parentIdOf(block);
-    if (parent === undefined) continue;
-    const siblings = children.get(parent);
+    const parentId = parentIdOf(block);
+    if (parentId === undefined) continue;
+    const siblings = childIds.get(parentId);
     if (siblings) siblings.push(id);
-    else children.set(parent, [id]);
+    else childIds.set(parentId, [id]);
   }
-  return children;
+  return childIds;
 }
 
 /** Returns the loops and parallels that the blocks define. */
 export function containersOf(blocks: Iterable<readonly [string, JsonObject]>): Containers {
   const entries = [...blocks];
-  const children = childIdsByParent(entries);
+  const childIds = childIdsByParent(entries);
   const containersOfType = (
     type: string,
     toContainer: (sharedProperties: JsonObject, data: JsonObject) => JsonObject,
@@ -54,7 +54,7 @@ export function containersOf(blocks: Iterable<readonly [string, JsonObject]>): C
     Object.fromEntries(
       entries.flatMap(([id, block]): [string, Json][] => {
         if (block['type'] !== type) return [];
-        const sharedProperties = { id, nodes: children.get(id) ?? [], enabled: block['enabled'] !== false };
+        const sharedProperties = { id, nodes: childIds.get(id) ?? [], enabled: block['enabled'] !== false };
         return [[id, toContainer(sharedProperties, objectOrEmpty(block['data']))]];
       }),
     );

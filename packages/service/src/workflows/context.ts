@@ -41,7 +41,7 @@ export interface WorkflowServices {
   sources: LintSources;
   triggers: Triggers;
   /** Returns the required fields of block types. */
-  requiredFields: () => Promise<RequiredFields | undefined>;
+  readRequiredFields: () => Promise<RequiredFields | undefined>;
   /** Reports errors that reach no caller. */
   onError: (error: unknown) => void;
   now: () => number;
@@ -53,7 +53,7 @@ export const defineOperation = operationFactory<WorkflowServices>();
  * Defines an operation that changes the workflow in its path. It responds with 423 if a folder that contains the
  * workflow is locked, before the handler does its work. The handler's transaction checks again: see `changeIfUnlocked`.
  */
-export function defineChange<
+export function defineChangeOperation<
   const Path extends z.ZodObject,
   const Query extends z.ZodObject,
   const Body extends z.ZodType,
@@ -69,13 +69,13 @@ export function defineChange<
   };
 }
 
-export const READ = {
+export const READ_FIELDS = {
   tag: 'Workflows',
   scope: 'api:read',
   role: 'read',
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
-export const WRITE = {
+export const WRITE_FIELDS = {
   tag: 'Workflows',
   scope: 'api:write',
   role: 'write',
@@ -95,7 +95,7 @@ export function auditActions(...actions: readonly string[]) {
 export const anyWorkflowResource: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>> = {
   kind: 'workflow',
   displayName: 'Workflow',
-  archived: true,
+  includesArchived: true,
   async find({ path }, { store }) {
     const row = await store.workflows.find((path as { workflowId: string }).workflowId);
     return row && { value: row, workspaceIds: [row.workspace_id] };
@@ -137,11 +137,11 @@ export async function replaceDraft<EditResult extends { graph: Graph }>(
     return { ...editResult, state: JSON.stringify(editResult.graph), ids: idsOf(editResult.graph) };
   };
   let result = dryRun ? applyEdit(row.state) : undefined;
-  const foreignIds = result
-    ? await store.workflows.findForeignIds(row, result.ids)
+  const takenIds = result
+    ? await store.workflows.findTakenIds(row, result.ids)
     : await store.workflows.replaceState(row, (state) => (result = applyEdit(state)), recordAudit);
-  if (foreignIds.length > 0)
-    throw conflict(`${conflictMessage}: ${foreignIds.slice(0, MAX_SHOWN_IDS).join(', ')}`);
+  if (takenIds.length > 0)
+    throw conflict(`${conflictMessage}: ${takenIds.slice(0, MAX_SHOWN_IDS).join(', ')}`);
   if (!result) throw new Error('The draft was not replaced.');
   return result;
 }

@@ -1,13 +1,13 @@
 import { USER_PRINCIPALS, cursorCodec, noQuery, workflowPath, workspace } from '@heddle/api/areas';
 import * as z from 'zod';
 import {
-  READ,
+  READ_FIELDS,
   READ_ERRORS,
-  WRITE,
+  WRITE_FIELDS,
   WRITE_ERRORS,
   anyWorkflowResource,
   defineOperation,
-  defineChange,
+  defineChangeOperation,
   auditActions,
   workflowResource,
   replaceDraft,
@@ -17,14 +17,14 @@ import { formFieldsOf } from './input-fields.ts';
 import { removedBindings } from './lint/bindings.ts';
 import { lint } from './lint/lint.ts';
 import * as schemas from './draft-schemas.ts';
-import { activeVersion, toListItems, needsRedeployment } from './views.ts';
+import { findActiveVersion, toListItems, needsRedeployment } from './views.ts';
 
 export const listWorkflows = defineOperation({
   id: 'listWorkflows',
   method: 'GET',
   path: '/api/v2/workflows',
   summary: 'List workflows',
-  ...READ,
+  ...READ_FIELDS,
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.listQuery,
@@ -33,8 +33,12 @@ export const listWorkflows = defineOperation({
   async handle(services, { query }) {
     const { cursor, scope, sortBy, limit } = query;
     const codec = cursorCodec(schemas.listPosition(sortBy));
-    const after = codec.decode(cursor, query);
-    const rows = await services.store.workflows.list({ ...query, archived: scope === 'archived', after });
+    const afterPosition = codec.decode(cursor, query);
+    const rows = await services.store.workflows.list({
+      ...query,
+      archived: scope === 'archived',
+      after: afterPosition,
+    });
     const page = await toListItems(services, rows.slice(0, limit));
     const lastItem = rows.length > limit ? page.at(-1) : undefined;
     if (!lastItem) return { page, nextCursor: null };
@@ -48,7 +52,7 @@ export const getWorkflow = defineOperation({
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}',
   summary: 'Get a workflow',
-  ...READ,
+  ...READ_FIELDS,
   resource: anyWorkflowResource,
   params: workflowPath,
   query: noQuery,
@@ -56,7 +60,7 @@ export const getWorkflow = defineOperation({
   errors: READ_ERRORS,
   async handle(services, _call, row) {
     const [item] = await toListItems(services, [row]);
-    const liveVersion = await activeVersion(services, row);
+    const liveVersion = await findActiveVersion(services, row);
     return {
       data: { ...item, variables: readGraph(row.state).variables, inputs: inputsOf(liveVersion?.state) },
     };
@@ -68,7 +72,7 @@ export const getWorkflowState = defineOperation({
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/state',
   summary: 'Get the draft graph',
-  ...READ,
+  ...READ_FIELDS,
   resource: workflowResource,
   params: workflowPath,
   query: noQuery,
@@ -81,12 +85,12 @@ export const getWorkflowState = defineOperation({
   },
 });
 
-export const replaceWorkflowState = defineChange({
+export const replaceWorkflowState = defineChangeOperation({
   id: 'replaceWorkflowState',
   method: 'PUT',
   path: '/api/v2/workflows/{workflowId}/state',
   summary: 'Replace the draft graph',
-  ...WRITE,
+  ...WRITE_FIELDS,
   principals: USER_PRINCIPALS,
   ...auditActions('WORKFLOW_STATE_REPLACED'),
   resource: workflowResource,
@@ -111,7 +115,7 @@ export const replaceWorkflowState = defineChange({
       recordAudit: (tx) => recordAudit({ resourceId: row.id }, tx),
       conflictMessage: 'The graph has ids of another workflow',
     });
-    const liveVersion = await activeVersion(services, row);
+    const liveVersion = await findActiveVersion(services, row);
     const isOutdated = needsRedeployment(query.dryRun ? row : { ...row, state }, liveVersion);
     return {
       data: {

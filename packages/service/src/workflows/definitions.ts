@@ -4,7 +4,7 @@ import { compiledQuery } from '../store/compiled-query.ts';
 import type { Db } from '../store/database.ts';
 import { toEngineFormat, readGraph } from './graph.ts';
 
-interface Row {
+interface DefinitionRow {
   id: string;
   workspace_id: string;
   public_api: number;
@@ -18,7 +18,7 @@ interface Row {
  */
 export function createStoredDefinitions(db: Db): Definitions {
   // The empty id stands for the parameter of a call.
-  const selectById = compiledQuery<Row>(db, (query) =>
+  const selectById = compiledQuery<DefinitionRow>(db, (query) =>
     selectWithLiveVersion(query)
       .select(['workflows.id', 'workflows.workspace_id', 'workflows.public_api', 'workflows.archived_at'])
       .select('workflow_versions.engine_version')

@@ -6,15 +6,15 @@ import { changeIfUnlocked } from './change.ts';
 import { parentIdOf } from './containers.ts';
 import {
   defineOperation,
-  defineChange,
-  READ,
+  defineChangeOperation,
+  READ_FIELDS,
   READ_ERRORS,
   auditActions,
   databaseOf,
   currentTime,
   addableBlockTypes,
   workflowResource,
-  WRITE,
+  WRITE_FIELDS,
   WRITE_ERRORS,
   replaceDraft,
 } from './context.ts';
@@ -29,15 +29,15 @@ import { removedBindings } from './lint/bindings.ts';
 import { lint } from './lint/lint.ts';
 import * as schemas from './schemas.ts';
 import { changeVariables } from './store.ts';
-import { activeVersion, needsRedeployment } from './views.ts';
+import { findActiveVersion, needsRedeployment } from './views.ts';
 import { applyVariables, VariableError, variablesBody } from './variables.ts';
 import type { VariableOperation } from './variables.ts';
 
-const ONE_WORKFLOW = { resource: workflowResource, params: schemas.workflowPath } as const;
+const ONE_WORKFLOW_PROPERTIES = { resource: workflowResource, params: schemas.workflowPath } as const;
 
-export const applyWorkflowOperations = defineChange({
-  ...WRITE,
-  ...ONE_WORKFLOW,
+export const applyWorkflowOperations = defineChangeOperation({
+  ...WRITE_FIELDS,
+  ...ONE_WORKFLOW_PROPERTIES,
   id: 'applyWorkflowOperations',
   ...auditActions('WORKFLOW_OPERATIONS_APPLIED'),
   method: 'POST',
@@ -60,7 +60,7 @@ export const applyWorkflowOperations = defineChange({
       recordAudit: (tx) => recordAudit({ resourceId: row.id }, tx),
       conflictMessage: 'The graph has ids of another workflow',
     });
-    const liveVersion = await activeVersion(services, row);
+    const liveVersion = await findActiveVersion(services, row);
     const newIds = Object.values(outcome.mintedBlockIds);
     return {
       data: {
@@ -82,7 +82,7 @@ function applyAll(
   request: OperationsRequest,
 ): EditOutcome {
   try {
-    return applyOperations(graph, request, { types: addableBlockTypes(services), newId: randomUUID });
+    return applyOperations(graph, request, { types: addableBlockTypes(services), createId: randomUUID });
   } catch (error) {
     if (error instanceof DraftTooLargeError) throw badRequest(error.message);
     throw error;
@@ -98,8 +98,8 @@ function requireAllApplied({ skipped, inputValidationErrors }: Omit<EditOutcome,
 }
 
 export const applyWorkflowVariables = defineOperation({
-  ...WRITE,
-  ...ONE_WORKFLOW,
+  ...WRITE_FIELDS,
+  ...ONE_WORKFLOW_PROPERTIES,
   id: 'applyWorkflowVariables',
   ...auditActions('WORKFLOW_VARIABLES_CHANGED'),
   method: 'PATCH',
@@ -130,8 +130,8 @@ function applyVariableOperations(variables: JsonObject, operations: readonly Var
 }
 
 export const inspectWorkflow = defineOperation({
-  ...READ,
-  ...ONE_WORKFLOW,
+  ...READ_FIELDS,
+  ...ONE_WORKFLOW_PROPERTIES,
   id: 'inspectWorkflow',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/inspect',
@@ -141,7 +141,7 @@ export const inspectWorkflow = defineOperation({
   errors: READ_ERRORS,
   async handle(services, { principal }, row) {
     const graph = readGraph(row.state);
-    const liveVersion = await activeVersion(services, row);
+    const liveVersion = await findActiveVersion(services, row);
     const blocks = Object.entries(graph.blocks).map(([id, block]) => ({
       id,
       type: stringOrDefault(block['type']),

@@ -206,7 +206,7 @@ export const draftResultFields = {
   lint: lintReport,
   removedBindings: z
     .array(removedBinding)
-    .meta({ description: 'Credentials and tables that blocks no longer name' }),
+    .meta({ description: 'Credentials and tables to which blocks no longer refer' }),
 } as const;
 
 export const replaceQuery = z.strictObject({ dryRun: z.boolean().default(false) });
@@ -230,7 +230,7 @@ const activeDeployment = z.object({
   deployedAt: timestamp,
 });
 
-const attempt = z.object({
+const deploymentAttempt = z.object({
   id: z.string(),
   deploymentVersionId: z.string(),
   version: z.int().min(1),
@@ -249,7 +249,7 @@ export const deploymentState = z.object({
   deployedAt: timestamp.nullable(),
   warnings: z.array(z.string()),
   activeDeployment: activeDeployment.nullable(),
-  latestDeploymentAttempt: attempt.nullable(),
+  latestDeploymentAttempt: deploymentAttempt.nullable(),
 });
 
 export const deployResult = deploymentState.extend({ version: z.int().min(1) });

@@ -28,7 +28,7 @@ describe('a copy of a draft', () => {
     expect(copy.edges[0]).toMatchObject({ source: idOf('start'), target: idOf('Outer') });
   });
 
-  it('replaces ids of the original in fields and inside strings, but not ids that are words, names, and ids of others', () => {
+  it('replaces ids of the original in fields and inside strings, but not names, ids that are words, or ids of other graphs', () => {
     const graph = graphOf([
       block(A, 'function', {
         name: B,
@@ -80,9 +80,9 @@ describe('a copy of a draft', () => {
       block('a', 'function', JSON.parse('{"data": {"__proto__": "x"}}') as JsonObject),
       block('b', 'loop', parentData('a')),
     ]);
-    const before = JSON.stringify(graph);
+    const jsonBefore = JSON.stringify(graph);
     const copy = withNewIds(graph, createIdGenerator());
-    expect(JSON.stringify(graph)).toBe(before);
+    expect(JSON.stringify(graph)).toBe(jsonBefore);
     expect(Object.getPrototypeOf(Object.values(copy.blocks)[0]?.['data'])).toBe(Object.prototype);
   });
 });

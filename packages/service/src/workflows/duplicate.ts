@@ -2,7 +2,7 @@ import { branchPorts } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
 import { containersOf, objectOrEmpty, omitUndefined } from './containers.ts';
 import type { Containers, DraftGraph } from './containers.ts';
-import { toRowBlock } from './edit/connections.ts';
+import { toBlockWithFields } from './edit/connections.ts';
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 /** Keys whose whole value is the id of a block or variable, whatever its form. */
@@ -14,17 +14,17 @@ const MAX_NAME_CHARACTERS = 255;
  * Returns the graph with new ids of blocks, edges and variables. The old ids are replaced everywhere: in edges, ports,
  * containers and fields. Inside strings, only UUIDs are treated as ids, because a shorter id may be an ordinary word.
  */
-export function withNewIds(graph: DraftGraph, newId: () => string): DraftGraph & Containers {
-  return regenerateIds(graph, newId).graph;
+export function withNewIds(graph: DraftGraph, createId: () => string): DraftGraph & Containers {
+  return regenerateIds(graph, createId).graph;
 }
 
 /** Returns the graph of `withNewIds`, and a map from the old to the new ids of blocks, variables and edges. */
 export function regenerateIds(
   graph: DraftGraph,
-  newId: () => string,
+  createId: () => string,
 ): { graph: DraftGraph & Containers; idMap: Map<string, string> } {
-  const blockIds = new Map(Object.keys(graph.blocks).map((id) => [id, newId()]));
-  const variableIds = new Map(Object.keys(graph.variables).map((id) => [id, newId()]));
+  const blockIds = new Map(Object.keys(graph.blocks).map((id) => [id, createId()]));
+  const variableIds = new Map(Object.keys(graph.variables).map((id) => [id, createId()]));
   const ids = new Map([...blockIds, ...variableIds]);
   const ports = new Map<string, Map<string, string>>();
   const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
@@ -42,7 +42,7 @@ export function regenerateIds(
       (typeof id === 'string' && blockIds.get(id)) || (id ?? null);
     const handle = typeof sourceHandle === 'string' ? sourceHandle : undefined;
     const port = handle !== undefined && ports.get(source as string)?.get(handle);
-    const id = newId();
+    const id = createId();
     if (typeof oldId === 'string' && !idMap.has(oldId)) idMap.set(oldId, id);
     return {
       ...replaceIds(edge, ids),
@@ -72,8 +72,8 @@ function mapPorts(
   [id, block]: [string, JsonObject],
   [newId, copy]: [string, JsonObject],
 ): Map<string, string> {
-  const newPorts = branchPorts(toRowBlock(newId, copy));
-  const oldPorts = branchPorts(toRowBlock(id, block));
+  const newPorts = branchPorts(toBlockWithFields(newId, copy));
+  const oldPorts = branchPorts(toBlockWithFields(id, block));
   return new Map(oldPorts.map(({ handle }, index) => [handle, newPorts[index]?.handle ?? handle]));
 }
 

@@ -1,11 +1,11 @@
 import { workspace } from '@heddle/api/areas';
 import {
   defineOperation,
-  READ,
+  READ_FIELDS,
   READ_ERRORS,
   databaseOf,
   currentTime,
-  WRITE,
+  WRITE_FIELDS,
   WRITE_ERRORS,
 } from './context.ts';
 import { canonicalPath, createFolder, deleteFolder, listFolders, relocateFolder } from './folders.ts';
@@ -16,7 +16,7 @@ const PATH = '/api/v2/workflows/folders';
 const SHARED_PROPERTIES = { path: PATH, params: schemas.emptyObject } as const;
 
 export const listWorkflowFolders = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   ...SHARED_PROPERTIES,
   id: 'listWorkflowsFolders',
   method: 'GET',
@@ -44,7 +44,7 @@ export const listWorkflowFolders = defineOperation({
 });
 
 export const createWorkflowFolder = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   ...SHARED_PROPERTIES,
   id: 'createWorkflowsFolder',
   audit: { resourceType: 'workflow_folder', actions: ['FOLDER_CREATED'] },
@@ -69,7 +69,7 @@ export const createWorkflowFolder = defineOperation({
 });
 
 export const relocateWorkflowFolder = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   ...SHARED_PROPERTIES,
   id: 'relocateWorkflowsFolder',
   audit: { resourceType: 'workflow_folder', actions: ['FOLDER_MOVED'] },
@@ -100,7 +100,7 @@ export const relocateWorkflowFolder = defineOperation({
 });
 
 export const deleteWorkflowFolder = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   ...SHARED_PROPERTIES,
   id: 'deleteWorkflowsFolder',
   audit: { resourceType: 'workflow_folder', actions: ['FOLDER_DELETED'] },

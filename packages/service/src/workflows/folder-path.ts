@@ -46,7 +46,8 @@ export function nameOfPath(path: string): string {
 /** Returns the folder and its ancestors, outermost first, without the root. */
 export function pathAndAncestors(path: string): string[] {
   const paths: string[] = [];
-  for (let each = path; each !== ROOT; each = parentPath(each)) paths.push(each);
+  for (let currentPath = path; currentPath !== ROOT; currentPath = parentPath(currentPath))
+    paths.push(currentPath);
   return paths.toReversed();
 }
 

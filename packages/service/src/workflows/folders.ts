@@ -69,10 +69,10 @@ export async function requireFolder(db: Db, { workspaceId, path }: FolderKey): P
   await requireFolders(db, { workspaceId, paths: [path] }, 'read');
 }
 
-async function requireFolders(db: Db, keys: FolderPaths, lockMode: LockMode): Promise<void> {
-  const rows = await lockRows(db, keys, lockMode);
+async function requireFolders(db: Db, folders: FolderPaths, lockMode: LockMode): Promise<void> {
+  const rows = await lockRows(db, folders, lockMode);
   const existingPaths = new Set(rows.map(({ path }) => path));
-  if (keys.paths.some((path) => path !== ROOT && !existingPaths.has(path)))
+  if (folders.paths.some((path) => path !== ROOT && !existingPaths.has(path)))
     throw new ApiError(404, 'Folder not found');
   for (const row of rows) requireNotLocked(row);
 }
@@ -81,8 +81,8 @@ async function requireFolders(db: Db, keys: FolderPaths, lockMode: LockMode): Pr
  * Takes row locks on the existing folders and their ancestors until the transaction ends. Throws 423 if one of these
  * folders is marked as locked.
  */
-export async function lockFolders(db: Db, keys: FolderPaths): Promise<void> {
-  for (const row of await lockRows(db, keys, 'read')) requireNotLocked(row);
+export async function lockFolders(db: Db, folders: FolderPaths): Promise<void> {
+  for (const row of await lockRows(db, folders, 'read')) requireNotLocked(row);
 }
 
 /**
@@ -104,14 +104,14 @@ async function lockRows(
   { workspaceId, paths }: FolderPaths,
   lockMode: LockMode,
 ): Promise<Pick<FolderRow, 'path' | 'locked'>[]> {
-  const ancestors = [...new Set(paths.flatMap(pathAndAncestors))];
-  if (ancestors.length === 0) return [];
+  const pathsToLock = [...new Set(paths.flatMap(pathAndAncestors))];
+  if (pathsToLock.length === 0) return [];
   // The query has no condition on `locked`: it would miss a folder that is marked as locked while the query waits.
   return db
     .selectFrom('workflow_folders')
     .select(['path', 'locked'])
     .where('workspace_id', '=', workspaceId)
-    .where('path', 'in', ancestors)
+    .where('path', 'in', pathsToLock)
     .orderBy('path')
     .$if(isPostgres(db), (query) => (lockMode === 'read' ? query.forShare() : query.forUpdate()))
     .execute();
@@ -128,7 +128,7 @@ export async function createFolder(
 ): Promise<FolderRow> {
   requireNotRoot(path);
   await requireFolder(db, { workspaceId, path: parentPath(path) });
-  await requireFree(db, { workspaceId, path });
+  await requirePathFree(db, { workspaceId, path });
   const folderQuery = db.selectFrom('workflow_folders').where('workspace_id', '=', workspaceId);
   if ((await countOf(folderQuery)) >= MAX_FOLDERS) throw tooManyFoldersError();
   const row: FolderRow = {
@@ -158,7 +158,7 @@ export async function relocateFolder(
     throw new ApiError(409, 'A folder cannot be moved into itself');
   }
   await requireFolders(db, { workspaceId, paths: [path, parentPath(destinationPath)] }, 'change');
-  await requireFree(db, { workspaceId, path: destinationPath });
+  await requirePathFree(db, { workspaceId, path: destinationPath });
   const subfolders = await findFoldersInside(db, { workspaceId, path });
   for (const folder of subfolders) {
     requireNotLocked(folder);
@@ -252,7 +252,7 @@ function isInsideSql(column: 'path' | 'folder_path', outerPath: string) {
   return sql<boolean>`substr(${sql.ref(column)}, 1, ${sql.lit(outerPath.length + 1)}) = ${`${outerPath}/`}`;
 }
 
-async function requireFree(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
+async function requirePathFree(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
   const existingRow = await db
     .selectFrom('workflow_folders')
     .select('path')
@@ -262,7 +262,7 @@ async function requireFree(db: Db, { workspaceId, path }: FolderKey): Promise<vo
   if (existingRow) throw duplicateError(path);
 }
 
-/** Returns the result of `write`. Throws 409 if another process has added the folder since `requireFree`. */
+/** Returns the result of `write`. Throws 409 if another process has added the folder since `requirePathFree`. */
 async function withDuplicateError<T>(path: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();

@@ -21,7 +21,7 @@ export function readGraph(state: string): Graph {
 }
 
 /** Returns a new draft with a start block. */
-export function newGraph(): Graph {
+export function createGraph(): Graph {
   const id = randomUUID();
   const start: JsonObject = {
     id,

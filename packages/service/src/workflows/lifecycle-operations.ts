@@ -9,7 +9,7 @@ import {
   databaseOf,
   currentTime,
   workflowResource,
-  WRITE,
+  WRITE_FIELDS,
   WRITE_ERRORS,
 } from './context.ts';
 import type { WorkflowServices } from './context.ts';
@@ -17,19 +17,19 @@ import { findFreeName, withNewIds } from './duplicate.ts';
 import { changeIfUnlocked } from './change.ts';
 import { canonicalPath, requireFolder } from './folders.ts';
 import type { Db } from './folders.ts';
-import { readGraph, newGraph } from './graph.ts';
+import { readGraph, createGraph } from './graph.ts';
 import * as schemas from './schemas.ts';
 import { addWorkflow, archiveWorkflow, changeWorkflow, workflowNamesIn, unarchiveWorkflow } from './store.ts';
 import { toListItems } from './views.ts';
 
-const ONE_WORKFLOW = {
+const ONE_WORKFLOW_PROPERTIES = {
   resource: workflowResource,
   params: schemas.workflowPath,
   query: schemas.emptyObject,
 } as const;
 
 export const createWorkflow = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   id: 'createWorkflowV2',
   ...auditActions('WORKFLOW_CREATED'),
   method: 'POST',
@@ -46,7 +46,7 @@ export const createWorkflow = defineOperation({
   async handle(services, { body, recordAudit }) {
     const { workspaceId, name, description = null } = body;
     const folderPath = canonicalPath(body.folderPath ?? '/');
-    const graph = newGraph();
+    const graph = createGraph();
     const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
@@ -66,8 +66,8 @@ export const createWorkflow = defineOperation({
 });
 
 export const updateWorkflow = defineOperation({
-  ...WRITE,
-  ...ONE_WORKFLOW,
+  ...WRITE_FIELDS,
+  ...ONE_WORKFLOW_PROPERTIES,
   id: 'updateWorkflowV2',
   ...auditActions('WORKFLOW_UPDATED'),
   method: 'PATCH',
@@ -90,8 +90,8 @@ export const updateWorkflow = defineOperation({
 });
 
 export const deleteWorkflow = defineOperation({
-  ...WRITE,
-  ...ONE_WORKFLOW,
+  ...WRITE_FIELDS,
+  ...ONE_WORKFLOW_PROPERTIES,
   id: 'deleteWorkflowV2',
   ...auditActions('WORKFLOW_ARCHIVED'),
   method: 'DELETE',
@@ -114,8 +114,8 @@ export const deleteWorkflow = defineOperation({
 });
 
 export const restoreWorkflow = defineOperation({
-  ...WRITE,
-  ...ONE_WORKFLOW,
+  ...WRITE_FIELDS,
+  ...ONE_WORKFLOW_PROPERTIES,
   id: 'restoreWorkflow',
   ...auditActions('WORKFLOW_RESTORED'),
   resource: anyWorkflowResource,
@@ -141,8 +141,8 @@ export const restoreWorkflow = defineOperation({
 });
 
 export const duplicateWorkflow = defineOperation({
-  ...WRITE,
-  ...ONE_WORKFLOW,
+  ...WRITE_FIELDS,
+  ...ONE_WORKFLOW_PROPERTIES,
   id: 'duplicateWorkflow',
   ...auditActions('WORKFLOW_DUPLICATED'),
   method: 'POST',
@@ -176,7 +176,7 @@ export const duplicateWorkflow = defineOperation({
 });
 
 export const moveWorkflows = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   id: 'moveWorkflows',
   ...auditActions('WORKFLOW_MOVED'),
   method: 'POST',

@@ -63,9 +63,9 @@ describe('a graph without credentials', () => {
   });
 
   it('has null in place of values deeper than the maximum depth', () => {
-    let deep: unknown = SECRET;
-    for (let depth = 0; depth < 1000; depth += 1) deep = [deep];
-    expect(JSON.stringify(redactedValue('params', deep))).not.toContain(SECRET);
+    let deepValue: unknown = SECRET;
+    for (let depth = 0; depth < 1000; depth += 1) deepValue = [deepValue];
+    expect(JSON.stringify(redactedValue('params', deepValue))).not.toContain(SECRET);
   });
 });
 

@@ -27,16 +27,18 @@ export function redactCredentials(graph: Graph): Graph {
 }
 
 function redactField(key: string, field: Json): Json {
-  if (!isJsonObject(field)) return isCredential(key) ? redactSecret(field) : redact(field);
+  if (!isJsonObject(field)) return isCredentialName(key) ? redactSecret(field) : redact(field);
   const { type, value = null } = field;
-  const isSecret = isCredential(key) || (typeof type === 'string' && CREDENTIAL_TYPES.has(type));
+  const isSecret = isCredentialName(key) || (typeof type === 'string' && CREDENTIAL_TYPES.has(type));
   return { ...field, value: isSecret ? redactSecret(value) : redact(value) };
 }
 
 /** Returns a variable or a row of a form, with its value redacted if its name is that of a credential. */
 function redactNamedValue(entry: JsonObject): JsonObject {
   const { name, value = null } = entry;
-  return typeof name === 'string' && isCredential(name) ? { ...entry, value: redactSecret(value) } : entry;
+  return typeof name === 'string' && isCredentialName(name)
+    ? { ...entry, value: redactSecret(value) }
+    : entry;
 }
 
 /** Maximum depth of a value that is checked. Deeper values are removed. */
@@ -50,10 +52,11 @@ function redact(value: Json, depth = 0): Json {
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
   const { Key, Value } = value;
   // A row of a table, for example of headers.
-  if (typeof Key === 'string' && isCredential(Key)) return { ...value, Value: redactSecret(Value ?? null) };
+  if (typeof Key === 'string' && isCredentialName(Key))
+    return { ...value, Value: redactSecret(Value ?? null) };
   const entries = Object.entries(value).map(
     ([key, propertyValue]) =>
-      [key, isCredential(key) ? redactSecret(propertyValue) : redact(propertyValue, depth + 1)] as const,
+      [key, isCredentialName(key) ? redactSecret(propertyValue) : redact(propertyValue, depth + 1)] as const,
   );
   const copy = Object.fromEntries(entries);
   return typeof copy['name'] === 'string' && 'value' in copy ? redactNamedValue(copy) : copy;
@@ -80,6 +83,6 @@ function redactSecret(value: Json): Json {
 }
 
 /** Returns whether a field, variable, header or parameter of this name has a credential. */
-export function isCredential(name: string): boolean {
+export function isCredentialName(name: string): boolean {
   return CREDENTIAL_NAME.test(name.toLowerCase().replaceAll(/[^a-z0-9]/g, ''));
 }

@@ -109,19 +109,19 @@ export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Pr
  * if another workflow of the folder has this name. Throws 409 if it is not archived, and 423 if the folder is locked.
  */
 export async function unarchiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<WorkflowRow> {
-  const folder = await findFolderOrRoot(db, row);
-  const name = findFreeName(row.name, await workflowNamesIn(db, row.workspace_id, folder));
-  const restored = await convertDuplicateNameError(name, () =>
+  const folderPath = await findFolderOrRoot(db, row);
+  const name = findFreeName(row.name, await workflowNamesIn(db, row.workspace_id, folderPath));
+  const restoredRow = await convertDuplicateNameError(name, () =>
     db
       .updateTable('workflows')
-      .set({ archived_at: null, updated_at: now, folder_path: folder, name })
+      .set({ archived_at: null, updated_at: now, folder_path: folderPath, name })
       .where('id', '=', row.id)
       .where('archived_at', 'is not', null)
       .returningAll()
       .executeTakeFirst(),
   );
-  if (!restored) throw new ApiError(409, 'The workflow is not archived');
-  return restored;
+  if (!restoredRow) throw new ApiError(409, 'The workflow is not archived');
+  return restoredRow;
 }
 
 /** Returns the names of the active workflows of a folder. */
@@ -145,12 +145,12 @@ export async function changeVariables(
     now,
   }: { change: (variables: JsonObject) => { variables: JsonObject; changed: boolean }; now: string },
 ): Promise<{ variableCount: number; changed: boolean }> {
-  const current = await db
+  const currentRow = await db
     .selectFrom('workflows')
     .select('state')
     .where('id', '=', row.id)
     .executeTakeFirstOrThrow();
-  const graph = JSON.parse(current.state) as DraftGraph;
+  const graph = JSON.parse(currentRow.state) as DraftGraph;
   const { variables, changed } = change(graph.variables);
   if (changed) {
     const state = JSON.stringify({ ...graph, variables });

@@ -77,7 +77,7 @@ function mergeOperation(
   {
     id,
     storedVariable,
-    createId: newId,
+    createId,
   }: { id: string | undefined; storedVariable: Json | undefined; createId: () => string },
 ): JsonObject & { id: string } {
   if (operation.operation === 'add' && id !== undefined) {
@@ -87,17 +87,17 @@ function mergeOperation(
     throw new VariableError(`No variable is named "${operation.name}". Use the operation "add".`);
   }
   const previous = objectOrEmpty(storedVariable);
-  const variableType = operation.type ?? typeOrString(previous['type']);
+  const variableType = operation.type ?? parseTypeOrDefault(previous['type']);
   return {
     ...previous,
-    id: id ?? newId(),
+    id: id ?? createId(),
     name: operation.name,
     type: variableType,
     value: coerce(operation.value as Json, variableType),
   };
 }
 
-function typeOrString(storedType: Json | undefined): VariableType {
+function parseTypeOrDefault(storedType: Json | undefined): VariableType {
   const parsed = type.safeParse(storedType);
   return parsed.success ? parsed.data : 'string';
 }
@@ -105,20 +105,20 @@ function typeOrString(storedType: Json | undefined): VariableType {
 /** Returns the value converted to the type; unchanged if it cannot be converted. */
 export function coerce(input: Json | undefined, targetType: VariableType): Json {
   const json = input ?? null;
-  if (targetType === 'number') return numberOrUnchanged(json);
+  if (targetType === 'number') return coerceToNumber(json);
   if (targetType === 'boolean') return json === 'true' ? true : json === 'false' ? false : json;
-  if (targetType === 'object' || targetType === 'array') return structureOrUnchanged(json, targetType);
+  if (targetType === 'object' || targetType === 'array') return coerceToStructure(json, targetType);
   if (typeof json === 'string' || json === null) return json;
   return typeof json === 'object' ? JSON.stringify(json) : String(json);
 }
 
-function numberOrUnchanged(json: Json): Json {
+function coerceToNumber(json: Json): Json {
   if (typeof json !== 'string' || json.trim() === '') return json;
   const number = Number(json);
   return Number.isFinite(number) ? number : json;
 }
 
-function structureOrUnchanged(json: Json, target: 'object' | 'array'): Json {
+function coerceToStructure(json: Json, target: 'object' | 'array'): Json {
   if (typeof json !== 'string') return json;
   try {
     const parsed = JSON.parse(json) as Json;

@@ -42,7 +42,8 @@ export function deploymentOf(
     deploymentVersionId: versionId(activeVersionRow),
     version: activeVersionRow.version,
   };
-  // Triggers are activated with the version, in one transaction. Hooks at providers follow.
+  // Triggers are activated with the version, in one transaction. Webhooks are registered with their providers
+  // afterwards.
   const readinessOf = (...triggerKinds: TriggerType['kind'][]): string =>
     triggerKinds.some((kind) => kinds.has(kind)) ? 'ready' : 'not_applicable';
   // `webhooks` includes feeds, because both start runs for events of other systems.
@@ -87,8 +88,8 @@ function progressOf(hooks: TriggerState['hooks'], deployedAt: string) {
   }
   if (hooks.some(({ state }) => state === 'preparing'))
     return { status: 'preparing' as const, activatedAt: null, error: null };
-  const lastMs = Math.max(Date.parse(deployedAt), ...hooks.map(({ active_ms: ms }) => ms ?? 0));
-  const activatedAt = hooks.length === 0 ? deployedAt : new Date(lastMs).toISOString();
+  const lastActivationMs = Math.max(Date.parse(deployedAt), ...hooks.map(({ active_ms: ms }) => ms ?? 0));
+  const activatedAt = hooks.length === 0 ? deployedAt : new Date(lastActivationMs).toISOString();
   return { status: 'active' as const, activatedAt, error: null };
 }
 
@@ -113,7 +114,7 @@ export function needsRedeployment(row: WorkflowRow, activeVersionRow: VersionRow
 }
 
 /** Returns the live version; undefined if the workflow is not deployed. */
-export async function activeVersion(
+export async function findActiveVersion(
   { store }: Pick<WorkflowServices, 'store'>,
   row: WorkflowRow,
 ): Promise<VersionRow | undefined> {

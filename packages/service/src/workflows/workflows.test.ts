@@ -220,8 +220,8 @@ describe('a draft', () => {
     expect(await call('GET', path)).toMatchObject({ data: draftBefore.data });
     const auditEvents = await api.store.audit.listByResource(id);
     expect(auditEvents.map(({ action }) => action)).toEqual(['WORKFLOW_CREATED']);
-    const saved = await call('PUT', path, { body });
-    expect({ ...dryRun.data, dryRun: false }).toEqual(saved.data);
+    const writeResponse = await call('PUT', path, { body });
+    expect({ ...dryRun.data, dryRun: false }).toEqual(writeResponse.data);
   });
 
   it('refuses ids of another workflow, even in a dry run', async () => {

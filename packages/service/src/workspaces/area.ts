@@ -5,16 +5,20 @@ import { createWorkspaceApiKey, listWorkspaceApiKeys, revokeWorkspaceApiKey } fr
 import { getWorkspace, listWorkspaceAuditLogs, listWorkspaceMembers, listWorkspaces } from './operations.ts';
 import type { WorkspaceServices } from './operations.ts';
 
-export const WORKSPACES = {
+export const WORKSPACE_OPERATIONS = {
   ...{ listWorkspaces, getWorkspace, listWorkspaceMembers, listWorkspaceAuditLogs },
   ...{ listWorkspaceApiKeys, createWorkspaceApiKey, revokeWorkspaceApiKey },
 } as const;
 
 /** Returns the area (a module of API operations) for workspaces: their members, API keys and audit logs. */
-export function workspaces({ store }: { store: ServiceStore }): Area<WorkspaceServices, typeof WORKSPACES> {
+export function workspaces({
+  store,
+}: {
+  store: ServiceStore;
+}): Area<WorkspaceServices, typeof WORKSPACE_OPERATIONS> {
   return {
     name: 'workspaces',
-    operations: WORKSPACES,
+    operations: WORKSPACE_OPERATIONS,
     migrations: WORKSPACE_MIGRATIONS,
     services: ({ now }) => ({ store, now }),
   };

@@ -34,10 +34,10 @@ export interface EventInfo {
 type EventPosition = readonly [createdAt: string, id: string];
 
 /** Returns a page of the events, newest first, and the position of its last event if more follow. */
-export async function pageOfEvents(
+export async function readPageOfEvents(
   db: Kysely<WorkspaceTables>,
   { workspaceId, action, resourceType, resourceId, startDate, endDate }: EventFilters,
-  { limit, after }: { limit: number; after: EventPosition | undefined },
+  { limit, afterPosition }: { limit: number; afterPosition: EventPosition | undefined },
 ): Promise<{ page: EventInfo[]; next: EventPosition | undefined }> {
   let query = db
     .selectFrom('audit')
@@ -54,7 +54,7 @@ export async function pageOfEvents(
   const { rows, next } = await readPage(
     query,
     ['audit.created_at', 'audit.id'],
-    { after, sortOrder: 'desc', limit },
+    { afterPosition, sortOrder: 'desc', limit },
     (row): EventPosition => [row.created_at, row.id],
   );
   const page = rows.map((row) => ({

@@ -16,11 +16,11 @@ import * as schemas from './schemas.ts';
 const MAX_KEYS = 100;
 
 const defineOperation = operationFactory<WorkspaceServices>();
-const ADMIN = { tag: 'API Keys', role: 'admin', principals: USER_PRINCIPALS } as const;
+const ADMIN_FIELDS = { tag: 'API Keys', role: 'admin', principals: USER_PRINCIPALS } as const;
 const positionCodec = cursorCodec(schemas.createdAtPosition);
 
 export const listWorkspaceApiKeys = defineOperation({
-  ...ADMIN,
+  ...ADMIN_FIELDS,
   id: 'listWorkspaceApiKeys',
   method: 'GET',
   path: '/api/v2/workspaces/{workspaceId}/api-keys',
@@ -35,15 +35,15 @@ export const listWorkspaceApiKeys = defineOperation({
   errors: [400, 401, 403, 404, 429],
   async handle({ store }, { query: { limit, cursor } }, workspaceId) {
     const listParameters = { workspaceId };
-    const after = positionCodec.decode(cursor, listParameters);
-    const keys = await store.keys.listByWorkspace(workspaceId, { limit: limit + 1, after });
+    const afterPosition = positionCodec.decode(cursor, listParameters);
+    const keys = await store.keys.listByWorkspace(workspaceId, { limit: limit + 1, after: afterPosition });
     const { rows, next } = pageOf(keys, limit, (row): [string, string] => [row.created_at, row.id]);
     return { page: rows.map(viewOf), nextCursor: positionCodec.encode(next, listParameters) };
   },
 });
 
 export const createWorkspaceApiKey = defineOperation({
-  ...ADMIN,
+  ...ADMIN_FIELDS,
   id: 'createWorkspaceApiKey',
   audit: { resourceType: 'api_key', actions: ['API_KEY_CREATED'] },
   method: 'POST',
@@ -74,7 +74,7 @@ export const createWorkspaceApiKey = defineOperation({
 });
 
 export const revokeWorkspaceApiKey = defineOperation({
-  ...ADMIN,
+  ...ADMIN_FIELDS,
   id: 'revokeWorkspaceApiKey',
   audit: { resourceType: 'api_key', actions: ['API_KEY_REVOKED'] },
   method: 'DELETE',

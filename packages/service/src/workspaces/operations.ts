@@ -9,8 +9,8 @@ import {
 } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import type { ServiceStore } from '../store/open.ts';
-import { pageOfEvents } from './audit-events.ts';
-import { findWorkspace, pageOfMembers, pageOfWorkspaces } from './store.ts';
+import { readPageOfEvents } from './audit-events.ts';
+import { findWorkspace, readPageOfMembers, readPageOfWorkspaces } from './store.ts';
 import type { WorkspaceTables } from './store.ts';
 import * as schemas from './schemas.ts';
 
@@ -21,22 +21,22 @@ export interface WorkspaceServices {
 }
 
 const defineOperation = operationFactory<WorkspaceServices>();
-const READ = {
+const READ_FIELDS = {
   tag: 'Workspaces',
   scope: 'api:read',
   role: 'read',
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
-const workspaceCursors = cursorCodec(schemas.workspacePosition);
-const eventCursors = cursorCodec(schemas.createdAtPosition);
-const memberCursors = cursorCodec(schemas.memberPosition);
+const workspaceCursorCodec = cursorCodec(schemas.workspacePosition);
+const eventCursorCodec = cursorCodec(schemas.createdAtPosition);
+const memberCursorCodec = cursorCodec(schemas.memberPosition);
 
 export function databaseOf({ store }: Pick<WorkspaceServices, 'store'>): Kysely<WorkspaceTables> {
   return store.database as Kysely<WorkspaceTables>;
 }
 
 export const listWorkspaces = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'listWorkspaces',
   method: 'GET',
   path: '/api/v2/workspaces',
@@ -47,14 +47,17 @@ export const listWorkspaces = defineOperation({
   success: [{ status: 200, schema: schemas.workspace, isPage: true, description: 'A page of workspaces' }],
   errors: [400, 401, 403, 429],
   async handle(services, { query, principal }) {
-    const after = workspaceCursors.decode(query.cursor, query);
-    const { page, next } = await pageOfWorkspaces(databaseOf(services), principal, { ...query, after });
-    return { page, nextCursor: workspaceCursors.encode(next, query) };
+    const afterPosition = workspaceCursorCodec.decode(query.cursor, query);
+    const { page, next } = await readPageOfWorkspaces(databaseOf(services), principal, {
+      ...query,
+      afterPosition,
+    });
+    return { page, nextCursor: workspaceCursorCodec.encode(next, query) };
   },
 });
 
 export const getWorkspace = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'getWorkspace',
   method: 'GET',
   path: '/api/v2/workspaces/{workspaceId}',
@@ -72,7 +75,7 @@ export const getWorkspace = defineOperation({
 });
 
 export const listWorkspaceMembers = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'listWorkspaceMembers',
   method: 'GET',
   path: '/api/v2/workspaces/{workspaceId}/members',
@@ -84,9 +87,12 @@ export const listWorkspaceMembers = defineOperation({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query: { limit, cursor } }, workspaceId) {
     const listParameters = { workspaceId };
-    const [after] = memberCursors.decode(cursor, listParameters) ?? [];
-    const { page, next } = await pageOfMembers(databaseOf(services), workspaceId, { limit, after });
-    return { page, nextCursor: next === undefined ? null : memberCursors.encode([next], listParameters) };
+    const [afterPosition] = memberCursorCodec.decode(cursor, listParameters) ?? [];
+    const { page, next } = await readPageOfMembers(databaseOf(services), workspaceId, {
+      limit,
+      afterPosition,
+    });
+    return { page, nextCursor: next === undefined ? null : memberCursorCodec.encode([next], listParameters) };
   },
 });
 
@@ -107,8 +113,11 @@ export const listWorkspaceAuditLogs = defineOperation({
   async handle(services, { query }, workspaceId) {
     const { limit, cursor, ...filters } = query;
     const eventFilters = { workspaceId, ...filters };
-    const after = eventCursors.decode(cursor, eventFilters);
-    const { page, next } = await pageOfEvents(databaseOf(services), eventFilters, { limit, after });
-    return { page, nextCursor: eventCursors.encode(next, eventFilters) };
+    const afterPosition = eventCursorCodec.decode(cursor, eventFilters);
+    const { page, next } = await readPageOfEvents(databaseOf(services), eventFilters, {
+      limit,
+      afterPosition,
+    });
+    return { page, nextCursor: eventCursorCodec.encode(next, eventFilters) };
   },
 });

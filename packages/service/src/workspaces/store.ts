@@ -51,7 +51,7 @@ export interface WorkspacesQuery {
   sortBy: 'name' | 'createdAt' | 'updatedAt';
   sortOrder: 'asc' | 'desc';
   limit: number;
-  after?: WorkspacePosition | undefined;
+  afterPosition?: WorkspacePosition | undefined;
 }
 
 /** The sort value and the id of a page's last row. */
@@ -61,7 +61,7 @@ const SORT_COLUMNS = { name: 'name', createdAt: 'created_at', updatedAt: 'update
 const COLORS = ['#2563eb', '#0d9488', '#7c3aed', '#c2410c', '#be185d', '#4d7c0f', '#0369a1', '#a16207'];
 
 /** Returns a page of the workspaces that the caller can access, and the position of its last row if more follow. */
-export async function pageOfWorkspaces(
+export async function readPageOfWorkspaces(
   db: Db,
   principal: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>,
   query: WorkspacesQuery,
@@ -73,7 +73,7 @@ export async function pageOfWorkspaces(
     query,
     (row): WorkspacePosition => [row[column], row.id],
   );
-  return { page: rows.map(workspaceInfo), next };
+  return { page: rows.map(toWorkspaceInfo), next };
 }
 
 /** Returns the workspace; undefined if there is none. */
@@ -83,27 +83,27 @@ export async function findWorkspace(db: Db, id: string): Promise<WorkspaceInfo |
     .selectAll()
     .where('id', '=', id)
     .executeTakeFirst();
-  return row && workspaceInfo(row);
+  return row && toWorkspaceInfo(row);
 }
 
 /** Returns a page of the members, sorted by email address, and the email address of its last member if more follow. */
-export async function pageOfMembers(
+export async function readPageOfMembers(
   db: Db,
   workspaceId: string,
-  { limit, after }: { limit: number; after?: string | undefined },
+  { limit, afterPosition }: { limit: number; afterPosition?: string | undefined },
 ): Promise<{ page: MemberInfo[]; next: string | undefined }> {
   let query = db
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'members.user_id')
     .select(['users.id', 'users.email', 'users.name', 'members.role', 'members.created_at'])
     .where('members.workspace_id', '=', workspaceId);
-  if (after !== undefined) query = query.where('users.email', '>', after);
+  if (afterPosition !== undefined) query = query.where('users.email', '>', afterPosition);
   const members = await query
     .orderBy('users.email')
     .limit(limit + 1)
     .execute();
   const { rows, next } = pageOf(members, limit, ({ email }) => email);
-  return { page: rows.map(memberOf), next };
+  return { page: rows.map(toMemberInfo), next };
 }
 
 /** Returns a query for the data in `WorkspaceInfo`, with the column `personal_keys` for `accessCondition`. */
@@ -135,7 +135,7 @@ function accessCondition({ kind, userId, workspaceId }: Pick<Principal, 'kind' |
   return sql<boolean>`id in (${ownWorkspaces}) and ${keyFilter}`;
 }
 
-interface InfoRow {
+interface WorkspaceInfoRow {
   id: string;
   name: string;
   created_at: string;
@@ -144,7 +144,13 @@ interface InfoRow {
   member_count: number | string | bigint | null;
 }
 
-function workspaceInfo({ id, name, created_at, updated_at, member_count }: InfoRow): WorkspaceInfo {
+function toWorkspaceInfo({
+  id,
+  name,
+  created_at,
+  updated_at,
+  member_count,
+}: WorkspaceInfoRow): WorkspaceInfo {
   return {
     ...{ id, name, color: colorOf(id), logoUrl: null },
     memberCount: Number(member_count),
@@ -167,6 +173,6 @@ interface MemberRow {
 }
 
 /** Returns the member. There are no organizations, so no member is external. */
-function memberOf({ id, email, name, role, created_at }: MemberRow): MemberInfo {
+function toMemberInfo({ id, email, name, role, created_at }: MemberRow): MemberInfo {
   return { userId: id, email, name, image: null, role, isExternal: false, joinedAt: created_at };
 }

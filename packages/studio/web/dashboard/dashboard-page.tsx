@@ -3,12 +3,12 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { statsQuery } from '../api/queries.ts';
 import type { LogStats } from '../api/queries.ts';
-import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
-import { formatCost, formatDuration } from '../parts/format.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../components/notice.tsx';
+import { formatCost, formatDuration } from '../components/format.tsx';
 import { PERIODS, periodStart } from '../runs/periods.ts';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { RunsChart } from './runs-chart.tsx';
-import { PlainTable } from '../parts/plain-table.tsx';
+import { PlainTable } from '../components/plain-table.tsx';
 
 /** Runs, failures and durations of a period, in total and by workflow. */
 export function DashboardPage() {
@@ -33,7 +33,7 @@ export function DashboardPage() {
         </label>
       </div>
       {stats.error && <ErrorNotice error={stats.error} retry={stats.refetch} />}
-      {stats.isPending && <Loading what="statistics" />}
+      {stats.isPending && <Loading label="statistics" />}
       {stats.data && <Stats stats={stats.data} />}
     </div>
   );

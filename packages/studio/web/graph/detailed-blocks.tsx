@@ -1,9 +1,9 @@
 import { EdgeText, ViewportPortal, useStore } from '@xyflow/react';
 import { Fragment, memo, useId, useMemo } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
-import { formatDuration } from '../parts/format.tsx';
+import { formatDuration } from '../components/format.tsx';
 import { statusOf } from './block-status.ts';
-import { layersOf, boxesOverlap, partInView } from './layers.ts';
+import { layersOf, boxesOverlap, boxToMount } from './layers.ts';
 import type { Line, PositionedBlock } from './layers.ts';
 import { boundsOf } from './layout.ts';
 import type { Box } from './layout.ts';
@@ -21,7 +21,7 @@ interface DetailedBlocksProps {
 
 /**
  * The blocks and lines in view. The boxes of blocks are known, so nothing is measured. Blocks do not render again while
- * the view moves by less than a step of `partInView`.
+ * the view moves by less than a step of the grid of `boxToMount`.
  */
 export function DetailedBlocks({
   graph,
@@ -32,7 +32,7 @@ export function DetailedBlocks({
   selectBlock,
 }: DetailedBlocksProps) {
   const layers = useMemo(() => layersOf(graph, boxes), [graph, boxes]);
-  const mountedPart = usePartInView();
+  const mountedBox = useBoxToMount();
   return (
     <ViewportPortal>
       <Dots boxes={boxes} />
@@ -40,7 +40,7 @@ export function DetailedBlocks({
         <Fragment key={depth}>
           <svg className="lines">
             {lines
-              .filter(({ box }) => boxesOverlap(box, mountedPart))
+              .filter(({ box }) => boxesOverlap(box, mountedBox))
               .map((line) => (
                 <DrawnLine
                   key={line.id}
@@ -50,7 +50,7 @@ export function DetailedBlocks({
               ))}
           </svg>
           {blocks
-            .filter(({ box }) => boxesOverlap(box, mountedPart))
+            .filter(({ box }) => boxesOverlap(box, mountedBox))
             .map((positionedBlock) => (
               <Block
                 key={positionedBlock.block.id}
@@ -66,10 +66,10 @@ export function DetailedBlocks({
 }
 
 /** Returns the part of the graph whose blocks are mounted. */
-function usePartInView(): Box {
+function useBoxToMount(): Box {
   // The selector returns a string, because a new object would cause a render at each move.
   const encodedBox = useStore((state) => {
-    const { x, y, width, height } = partInView(state);
+    const { x, y, width, height } = boxToMount(state);
     return `${x} ${y} ${width} ${height}`;
   });
   return useMemo(() => {

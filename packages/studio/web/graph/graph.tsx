@@ -12,7 +12,7 @@ import '../styles/graph.css';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { MouseEvent } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
-import { Loading } from '../parts/notice.tsx';
+import { Loading } from '../components/notice.tsx';
 import { SimplifiedBlocks } from './simplified-blocks.tsx';
 import { BLOCK_HEIGHT, BLOCK_WIDTH, toAbsoluteBoxes, boundsOf } from './layout.ts';
 import type { Box } from './layout.ts';
@@ -41,27 +41,27 @@ interface GraphProps {
 }
 
 /**
- * The blocks, with their states in a run. Only blocks in view are mounted. The outline is for keyboards and
- * screen readers.
+ * The blocks, with their states in a run. Only blocks in view are mounted. The outline is for keyboard users
+ * and screen readers.
  */
 export function BlockGraph(props: GraphProps) {
   const relativeBoxes = useLayout(props.graph);
-  const element = useRef<HTMLDivElement>(null);
+  const elementRef = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState<Size>();
   useLayoutEffect(() => {
-    if (element.current) setSize(element.current.getBoundingClientRect());
+    if (elementRef.current) setSize(elementRef.current.getBoundingClientRect());
   }, []);
   // While the graph moves, the browser keeps it as a separate layer, and does not repaint it in each animation frame.
   const setMoving = (isMoving: boolean): void =>
-    void element.current?.toggleAttribute('data-moving', isMoving);
+    void elementRef.current?.toggleAttribute('data-moving', isMoving);
   return (
-    <div className="graph" role="region" aria-label="Graph" ref={element}>
+    <div className="graph" role="region" aria-label="Graph" ref={elementRef}>
       {relativeBoxes && size ? (
         <ReactFlowProvider initialWidth={size.width} initialHeight={size.height}>
           <DrawnGraph {...props} {...{ relativeBoxes, size, setMoving }} />
         </ReactFlowProvider>
       ) : (
-        <Loading what="the graph" />
+        <Loading label="the graph" />
       )}
     </div>
   );
@@ -119,7 +119,7 @@ function DrawnGraph({
           isReadable={!isSmallText}
         />
       )}
-      {isLarge && <FollowSelection blockId={selectedId} boxes={boxes} />}
+      {isLarge && <SelectionFollower blockId={selectedId} boxes={boxes} />}
     </ReactFlow>
   );
 }
@@ -129,17 +129,17 @@ function useFitView(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved
   const { setViewport } = useReactFlow();
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
-  const isMoved = useRef(false);
+  const isMovedRef = useRef(false);
   const fit = useCallback((): void => {
     if (width === 0 || height === 0) return;
-    isMoved.current = false;
+    isMovedRef.current = false;
     void setViewport(viewportOf(boxes, { width, height }));
   }, [boxes, width, height, setViewport]);
   useEffect(() => {
-    if (!isMoved.current) fit();
+    if (!isMovedRef.current) fit();
   }, [fit]);
   // Programmatic moves have no event.
-  const onMoved = (event: unknown): void => void (isMoved.current ||= event !== null);
+  const onMoved = (event: unknown): void => void (isMovedRef.current ||= event !== null);
   return { fit, onMoved };
 }
 
@@ -166,7 +166,7 @@ function blockAt(boxes: ReadonlyMap<string, Box>, point: { x: number; y: number 
 }
 
 /** Moves a large graph so that the selected block is centred and readable. */
-function FollowSelection({
+function SelectionFollower({
   blockId,
   boxes,
 }: {

@@ -117,7 +117,7 @@ function curveBetween(start: Point, end: Point): Pick<Line, 'path' | 'labelPosit
   };
 }
 
-/** Minimum number of grid steps along the longer side of the view (`partInView`). */
+/** Minimum number of grid steps along the longer side of the view (`boxToMount`). */
 const MIN_STEPS = 8;
 
 /** A view of the graph: the translation and zoom of the graph, and the size of its element. */
@@ -131,7 +131,7 @@ export interface View {
  * Returns the part of the graph to mount: the view, extended to the lines of a grid. It stays the same while the view
  * moves within a step of the grid, so that most animation frames of a movement change no element.
  */
-export function partInView({ transform: [x, y, zoom], width, height }: View): Box {
+export function boxToMount({ transform: [x, y, zoom], width, height }: View): Box {
   const step = 2 ** Math.floor(Math.log2(Math.max(width, height, 1) / zoom / MIN_STEPS));
   const gridStartOf = (offset: number): number => Math.floor(-offset / zoom / step) * step;
   const gridLengthOf = (side: number): number => (Math.ceil(side / zoom / step) + 1) * step;

@@ -38,8 +38,8 @@ const MAX_QUICK_BLOCKS = { dagre: 60, all: 2500 };
 /** True if the layout of a graph probably takes longer than the start of a worker. */
 export function needsLayoutWorker({ blocks }: LayoutGraph): boolean {
   if (blocks.length > MAX_QUICK_BLOCKS.all) return true;
-  const children = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
-  const dagreGroups = [...children.values()].filter(
+  const blocksByParentId = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
+  const dagreGroups = [...blocksByParentId.values()].filter(
     (group) => group.length <= MAX_DAGRE_BLOCKS && !haveStoredPositions(group),
   );
   return dagreGroups.flat().length > MAX_QUICK_BLOCKS.dagre;
@@ -51,7 +51,7 @@ export function needsLayoutWorker({ blocks }: LayoutGraph): boolean {
  * Containers are as large as their blocks need.
  */
 export function layoutGraph(graph: LayoutGraph): Map<string, Box> {
-  const children = Map.groupBy(graph.blocks, ({ parentId }) => parentId ?? '');
+  const blocksByParentId = Map.groupBy(graph.blocks, ({ parentId }) => parentId ?? '');
   const ids = new Set(graph.blocks.map(({ id }) => id));
   const relativeBoxes = new Map<string, Box>();
   const visited = new Set<string>();
@@ -59,10 +59,10 @@ export function layoutGraph(graph: LayoutGraph): Map<string, Box> {
     // A corrupt draft may have containers that contain each other.
     if (visited.has(containerId)) return;
     visited.add(containerId);
-    const blocks = children.get(containerId) ?? [];
-    for (const { id } of blocks) if (children.has(id)) layoutContainer(id);
+    const blocks = blocksByParentId.get(containerId) ?? [];
+    for (const { id } of blocks) if (blocksByParentId.has(id)) layoutContainer(id);
     const sizes = new Map(
-      blocks.map((block) => [block.id, sizeOf(children.get(block.id) ?? [], relativeBoxes)]),
+      blocks.map((block) => [block.id, sizeOf(blocksByParentId.get(block.id) ?? [], relativeBoxes)]),
     );
     const origin = containerId === '' ? { x: 0, y: 0 } : { x: PADDING, y: TITLE_HEIGHT + PADDING };
     const positions = haveStoredPositions(blocks)
@@ -77,7 +77,7 @@ export function layoutGraph(graph: LayoutGraph): Map<string, Box> {
       relativeBoxes.set(id, { ...position, ...size });
     }
   };
-  for (const containerId of ['', ...[...children.keys()].filter((id) => id !== '' && !ids.has(id))])
+  for (const containerId of ['', ...[...blocksByParentId.keys()].filter((id) => id !== '' && !ids.has(id))])
     layoutContainer(containerId);
   return relativeBoxes;
 }
@@ -186,12 +186,12 @@ export function toAbsoluteBoxes(
   blocks: readonly Block[],
   relativeBoxes: ReadonlyMap<string, Box>,
 ): Map<string, Box> {
-  const children = Map.groupBy(blocks, ({ parentId }) =>
+  const blocksByParentId = Map.groupBy(blocks, ({ parentId }) =>
     parentId !== null && relativeBoxes.has(parentId) ? parentId : '',
   );
   const absoluteBoxes = new Map<string, Box>();
   const addChildren = (parentId: string, offset: { x: number; y: number }): void => {
-    for (const { id } of children.get(parentId) ?? []) {
+    for (const { id } of blocksByParentId.get(parentId) ?? []) {
       const box = relativeBoxes.get(id);
       if (!box || absoluteBoxes.has(id)) continue;
       const absoluteBox = { ...box, x: box.x + offset.x, y: box.y + offset.y };

@@ -12,11 +12,11 @@ const MAX_DEPTH = 32;
 
 /** Returns the blocks in the order of the outline: each container before the blocks in it. Takes O(blocks). */
 export function toOutlineRows(blocks: readonly Block[]): OutlineRow[] {
-  const children = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
+  const blocksByParentId = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
   const rows: OutlineRow[] = [];
   const addChildren = (parentId: string, depth: number): void => {
     if (depth > MAX_DEPTH) return;
-    for (const block of children.get(parentId) ?? []) {
+    for (const block of blocksByParentId.get(parentId) ?? []) {
       rows.push({ block, depth });
       addChildren(block.id, depth + 1);
     }

@@ -2,11 +2,11 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
-import { useRowFocus } from '../parts/row-focus.ts';
+import { useRowFocus } from '../components/row-focus.ts';
 import { STATUS_NAMES, statusOf } from './block-status.ts';
 import { toOutlineRows, targetIndexOf } from './outline-rows.ts';
 
-const ROW_PX = 30;
+const ROW_HEIGHT_PX = 30;
 
 interface OutlineProps {
   graph: Graph;
@@ -17,17 +17,17 @@ interface OutlineProps {
 }
 
 /**
- * The blocks as a list, for keyboards, screen readers and narrow screens. The list is one tab stop: arrow keys, Home
- * and End move the focus. Only the rows in view are mounted.
+ * The blocks as a list, for keyboard users, screen readers and narrow screens. The list is one tab stop: arrow
+ * keys, Home and End move the focus. Only the rows in view are mounted.
  */
 export function Outline({ graph, states, selectedId, selectBlock }: OutlineProps) {
   const stateByBlockId = useMemo(() => new Map(states?.map((state) => [state.blockId, state])), [states]);
   const rows = useMemo(() => toOutlineRows(graph.blocks), [graph]);
-  const container = useRef<HTMLElement>(null);
+  const containerRef = useRef<HTMLElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
-    getScrollElement: () => container.current,
-    estimateSize: () => ROW_PX,
+    getScrollElement: () => containerRef.current,
+    estimateSize: () => ROW_HEIGHT_PX,
     overscan: 8,
   });
   const selectedIndex = rows.findIndex(({ block }) => block.id === selectedId);
@@ -45,7 +45,7 @@ export function Outline({ graph, states, selectedId, selectBlock }: OutlineProps
     move(targetIndex);
   };
   return (
-    <nav className="outline" aria-label="Blocks" ref={container}>
+    <nav className="outline" aria-label="Blocks" ref={containerRef}>
       <ul style={{ height: virtualizer.getTotalSize() }} onKeyDown={onKeyDown}>
         {virtualizer.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];

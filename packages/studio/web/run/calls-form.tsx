@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { PauseFieldInput } from './pause-field-input.tsx';
-import { decisionsOf, fieldsOfCall } from './pause-calls.ts';
+import { answerOfDecisions, fieldsOfCall } from './pause-calls.ts';
 import type { CallDecision, PendingToolCall } from './pause-calls.ts';
 
 interface CallsProps {
@@ -17,7 +17,7 @@ export function CallsForm({ calls, isPending, submit }: CallsProps) {
       className="pause-calls"
       onSubmit={(event) => {
         event.preventDefault();
-        submit(() => decisionsOf(calls, decisions));
+        submit(() => answerOfDecisions(calls, decisions));
       }}
     >
       {calls.map((call) => (

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { RequestError } from '../api/client.ts';
 import { valueQuery } from '../api/queries.ts';
 import type { Overview } from '../api/queries.ts';
-import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../components/notice.tsx';
 import { PANES } from '../shell/search.ts';
 import type { Pane, RunSearch } from '../shell/search.ts';
 import { Iterations } from './iterations.tsx';
@@ -95,7 +95,7 @@ function PaneContent({ run, selection, pane, isIteration }: PaneProps) {
 function Console({ runId, spanId }: { runId: string; spanId: string }) {
   const address = { spanId, part: 'output', path: '/stdout' } as const;
   const stdout = useQuery(valueQuery(runId, address));
-  if (stdout.isPending) return <Loading what="the console" />;
+  if (stdout.isPending) return <Loading label="the console" />;
   if (stdout.error instanceof RequestError && stdout.error.status === 404)
     return <EmptyNotice title="Nothing was printed" />;
   if (stdout.error) return <ErrorNotice error={stdout.error} retry={stdout.refetch} />;

@@ -2,9 +2,9 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { spansQuery } from '../api/queries.ts';
 import type { BlockState, Span } from '../api/queries.ts';
-import { ErrorNotice, Loading } from '../parts/notice.tsx';
-import { Status } from '../parts/status.tsx';
-import { formatDuration } from '../parts/format.tsx';
+import { ErrorNotice, Loading } from '../components/notice.tsx';
+import { Status } from '../components/status.tsx';
+import { formatDuration } from '../components/format.tsx';
 
 interface IterationsProps {
   runId: string;
@@ -51,7 +51,7 @@ export function Iterations({ runId, state, openIteration }: IterationsProps) {
         <GoToIteration state={state} openIteration={openIteration} />
       </div>
       {spans.error && <ErrorNotice error={spans.error} retry={spans.refetch} />}
-      {spans.isPending && <Loading what="iterations" />}
+      {spans.isPending && <Loading label="iterations" />}
       <ol className="iteration-list">
         {iterationSpans.map(({ id, index, status: rowStatus, durationMs }) => (
           <li key={id}>
@@ -73,7 +73,7 @@ export function Iterations({ runId, state, openIteration }: IterationsProps) {
 }
 
 function GoToIteration({ state, openIteration }: Pick<IterationsProps, 'state' | 'openIteration'>) {
-  const [numberText, setNumber] = useState('');
+  const [numberText, setNumberText] = useState('');
   return (
     <form
       onSubmit={(event) => {
@@ -89,7 +89,7 @@ function GoToIteration({ state, openIteration }: Pick<IterationsProps, 'state' |
           max={(state.iterations?.total ?? 1) - 1}
           required
           value={numberText}
-          onChange={({ target }) => setNumber(target.value)}
+          onChange={({ target }) => setNumberText(target.value)}
         />
       </label>
     </form>

@@ -13,11 +13,11 @@ const THEME = EditorView.theme({
 
 /** A read-only view of JSON text with syntax highlighting. */
 export function JsonText({ text }: { text: string }) {
-  const container = useRef<HTMLDivElement>(null);
+  const containerRef = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (!container.current) return undefined;
+    if (!containerRef.current) return undefined;
     const view = new EditorView({
-      parent: container.current,
+      parent: containerRef.current,
       state: EditorState.create({
         doc: text,
         extensions: [
@@ -34,5 +34,5 @@ export function JsonText({ text }: { text: string }) {
     });
     return () => view.destroy();
   }, [text]);
-  return <div ref={container} className="json-text" />;
+  return <div ref={containerRef} className="json-text" />;
 }

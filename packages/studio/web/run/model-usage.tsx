@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { RequestError } from '../api/client.ts';
 import { valueQuery } from '../api/queries.ts';
-import { ErrorNotice, Loading } from '../parts/notice.tsx';
-import { formatCost } from '../parts/format.tsx';
+import { ErrorNotice, Loading } from '../components/notice.tsx';
+import { formatCost } from '../components/format.tsx';
 import { Fact } from './run-header.tsx';
 import { ValueTree } from './value-tree.tsx';
 
@@ -24,11 +24,11 @@ interface ModelUsageProps {
 
 /** The model that a block called, with its tokens, cost and tool calls, from the output of the block. */
 export function ModelUsage({ runId, spanId }: ModelUsageProps) {
-  const model = useOutputPart({ runId, spanId }, '/model');
-  const tokens = useOutputPart({ runId, spanId }, '/tokens');
-  const cost = useOutputPart({ runId, spanId }, '/cost');
-  if (model.isPending || tokens.isPending || cost.isPending) return <Loading what="the model usage" />;
-  const totalCost = numberIn(cost.value, 'total');
+  const model = useOutputValue({ runId, spanId }, '/model');
+  const tokens = useOutputValue({ runId, spanId }, '/tokens');
+  const cost = useOutputValue({ runId, spanId }, '/cost');
+  if (model.isPending || tokens.isPending || cost.isPending) return <Loading label="the model usage" />;
+  const totalCost = getNumber(cost.value, 'total');
   return (
     <section aria-label="Model">
       <h3>Model</h3>
@@ -39,7 +39,7 @@ export function ModelUsage({ runId, spanId }: ModelUsageProps) {
           </Fact>
         )}
         {(['input', 'output', 'total'] as const).map((name) => {
-          const count = numberIn(tokens.value, name);
+          const count = getNumber(tokens.value, name);
           return (
             count !== undefined && (
               <Fact key={name} name={`Tokens, ${name}`}>
@@ -69,8 +69,8 @@ function ToolCalls({ runId, spanId }: ModelUsageProps) {
   );
 }
 
-/** Returns a part of the output; undefined if the output has no such part, or if the part exceeds one response. */
-function useOutputPart(
+/** Returns the value at a path of the output; undefined if there is none, or if it exceeds one response. */
+function useOutputValue(
   { runId, spanId }: ModelUsageProps,
   path: string,
 ): { isPending: boolean; value: unknown } {
@@ -81,7 +81,7 @@ function useOutputPart(
   };
 }
 
-function numberIn(value: unknown, name: string): number | undefined {
+function getNumber(value: unknown, name: string): number | undefined {
   const number =
     typeof value === 'object' && value !== null ? (value as { [key: string]: unknown })[name] : undefined;
   return typeof number === 'number' ? number : undefined;

@@ -1,4 +1,4 @@
-import { isObject } from '../parts/json.ts';
+import { isObject } from '../components/json.ts';
 import { answerOf } from './pause-fields.ts';
 import type { PauseField } from './pause-fields.ts';
 
@@ -46,7 +46,7 @@ export function fieldsOfCall({ arguments: args, parameters }: PendingToolCall): 
   return [...names].map((name) => {
     const value = Object.hasOwn(args, name) ? args[name] : undefined;
     const schema = isObject(properties[name]) ? properties[name] : {};
-    const type = typeOf(schema['type'], value);
+    const type = fieldTypeOf(schema['type'], value);
     return {
       name,
       type,
@@ -62,7 +62,7 @@ export function fieldsOfCall({ arguments: args, parameters }: PendingToolCall): 
 }
 
 /** Returns the type of a field. A value that does not fit the type of its schema is edited as JSON. */
-function typeOf(schemaType: unknown, value: unknown): string {
+function fieldTypeOf(schemaType: unknown, value: unknown): string {
   const fitsSchema =
     value === undefined ||
     (schemaType === 'integer' ? typeof value === 'number' : typeof value === schemaType);
@@ -75,7 +75,7 @@ function typeOf(schemaType: unknown, value: unknown): string {
  * Returns the answer that contains a decision for each call. Throws an Error that names a call without a decision, or a
  * field whose text is not JSON.
  */
-export function decisionsOf(
+export function answerOfDecisions(
   calls: readonly PendingToolCall[],
   decisions: { readonly [id: string]: CallDecision },
 ): { decisions: { [id: string]: object } } {

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { resume } from '../api/actions.ts';
 import type { Overview, Pause } from '../api/queries.ts';
-import { Time } from '../parts/format.tsx';
+import { Time } from '../components/format.tsx';
 import { answerOf, fieldsOf } from './pause-fields.ts';
 import { CallsForm } from './calls-form.tsx';
 import { callsOf } from './pause-calls.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '../parts/json.ts';
+import { isObject } from '../components/json.ts';
 
 interface Block {
   id: string;
@@ -100,10 +100,11 @@ function spansBefore(graph: Graph, start: Block, scope: readonly Iteration[]) {
 function blocksBefore({ blocks, edges }: Graph, start: Block): Block[] {
   const incomingEdges = Map.groupBy(edges, ({ target }) => target);
   const blockById = new Map(blocks.map((block) => [block.id, block]));
-  const ancestors = new Set([start.id]);
-  for (const id of ancestors) for (const { source } of incomingEdges.get(id) ?? []) ancestors.add(source);
-  ancestors.delete(start.id);
-  return [...ancestors]
+  const predecessors = new Set([start.id]);
+  for (const id of predecessors)
+    for (const { source } of incomingEdges.get(id) ?? []) predecessors.add(source);
+  predecessors.delete(start.id);
+  return [...predecessors]
     .flatMap((id) => blockById.get(id) ?? [])
     .filter(({ parentId }) => parentId === start.parentId);
 }

@@ -5,8 +5,8 @@ import { rerun } from '../api/actions.ts';
 import type { RerunBody } from '../api/actions.ts';
 import { isNonTerminal, valueQuery } from '../api/queries.ts';
 import type { Graph, Overview } from '../api/queries.ts';
-import { ConfirmButton } from '../parts/confirm.tsx';
-import { ErrorNotice, Loading } from '../parts/notice.tsx';
+import { ConfirmButton } from '../components/confirm-button.tsx';
+import { ErrorNotice, Loading } from '../components/notice.tsx';
 import { RUN_INPUT, editsOf, topLevelBlockOf, editTargetsOf } from './rerun-edits.ts';
 import type { EditTarget, RerunEdits } from './rerun-edits.ts';
 import { iterationsAround } from './selection.ts';
@@ -147,7 +147,7 @@ function ValueEditor({ runId, target, text, onChange }: ValueEditorProps) {
   const id = useId();
   const { data, error, refetch } = useQuery(valueQuery(runId, target.address));
   if (error) return <ErrorNotice error={error} retry={refetch} />;
-  if (!data) return <Loading what="the value" />;
+  if (!data) return <Loading label="the value" />;
   if (data.nextOffset !== null)
     return <p>The value is larger than 64 KB. It can be changed only through the HTTP API.</p>;
   const original = JSON.parse(data.text) as unknown;

@@ -2,12 +2,12 @@ import { useQueryClient } from '@tanstack/react-query';
 import { cancelRun } from '../api/actions.ts';
 import { isNonTerminal } from '../api/queries.ts';
 import type { Overview } from '../api/queries.ts';
-import { ConfirmButton } from '../parts/confirm.tsx';
-import { Status } from '../parts/status.tsx';
+import { ConfirmButton } from '../components/confirm-button.tsx';
+import { Status } from '../components/status.tsx';
 import { CopyButtons } from './copy-buttons.tsx';
 import { RunAgainButton } from './rerun.tsx';
 import { RunLink } from './run-link.tsx';
-import { Time, formatCost, formatDuration } from '../parts/format.tsx';
+import { Time, formatCost, formatDuration } from '../components/format.tsx';
 
 /** The facts of the run, its error, its origin, and the actions on it. */
 export function RunHeader({ run }: { run: Overview }) {

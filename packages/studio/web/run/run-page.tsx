@@ -4,7 +4,7 @@ import { useEffect } from 'react';
 import { followRun } from '../api/events.ts';
 import { isNonTerminal, overviewQuery, statesQuery } from '../api/queries.ts';
 import type { BlockState, Overview } from '../api/queries.ts';
-import { ErrorPage, Loading } from '../parts/notice.tsx';
+import { ErrorPage, Loading } from '../components/notice.tsx';
 import { Details } from './details.tsx';
 import { BlockGraph } from '../graph/graph.tsx';
 import { Outline } from '../graph/outline.tsx';
@@ -25,9 +25,9 @@ export function RunPage() {
   const overview = useQuery(overviewQuery(runId));
   const states = useQuery(statesQuery(runId, scope));
   useLiveRun(runId, { status: overview.data?.status, statusOfStates: states.data?.status });
-  if (overview.error) return <ErrorPage what="Run" error={overview.error} retry={overview.refetch} />;
-  if (states.error) return <ErrorPage what="Run" error={states.error} retry={states.refetch} />;
-  if (!overview.data || !states.data) return <Loading what="the run" />;
+  if (overview.error) return <ErrorPage title="Run" error={overview.error} retry={overview.refetch} />;
+  if (states.error) return <ErrorPage title="Run" error={states.error} retry={states.refetch} />;
+  if (!overview.data || !states.data) return <Loading label="the run" />;
   return <LoadedRun key={runId} run={overview.data} states={states.data.blocks} />;
 }
 
@@ -99,14 +99,14 @@ interface ScopeBarProps {
 
 /** The iterations that the graph shows, outermost first, as buttons that lead back to them. */
 function ScopeBar({ run, scope, onChange }: ScopeBarProps) {
-  const parts = scopeIterationsOf(run.graph, scope);
-  if (parts.length === 0) return null;
+  const iterations = scopeIterationsOf(run.graph, scope);
+  if (iterations.length === 0) return null;
   return (
     <nav className="scope" aria-label="Shown iterations">
       <button type="button" className="button quiet" onClick={() => onChange('')}>
         All iterations
       </button>
-      {parts.map(({ spanId, name, index }) => (
+      {iterations.map(({ spanId, name, index }) => (
         <button
           type="button"
           className="button quiet"

@@ -46,7 +46,7 @@ export interface ScopeIteration {
 
 /** Returns the iterations that lead to a scope, outermost first. */
 export function scopeIterationsOf(graph: Graph, scope: string): ScopeIteration[] {
-  const parts: ScopeIteration[] = [];
+  const iterations: ScopeIteration[] = [];
   let remainingScope = scope;
   let spanId = '';
   while (remainingScope !== '') {
@@ -54,12 +54,12 @@ export function scopeIterationsOf(graph: Graph, scope: string): ScopeIteration[]
       .filter(({ id }) => remainingScope.startsWith(`${id}/`))
       .toSorted((a, b) => b.id.length - a.id.length)[0];
     const [, index] = block ? (/^(\d+)(?:\/|$)/.exec(remainingScope.slice(block.id.length + 1)) ?? []) : [];
-    if (!block || index === undefined) return parts;
+    if (!block || index === undefined) return iterations;
     spanId = `${spanId === '' ? '' : `${spanId}/`}${block.id}/${index}`;
-    parts.push({ blockId: block.id, name: block.name, index: Number(index), spanId });
+    iterations.push({ blockId: block.id, name: block.name, index: Number(index), spanId });
     remainingScope = scope.slice(spanId.length + 1);
   }
-  return parts;
+  return iterations;
 }
 
 /** Returns the iterations that contain the block of a span, outermost first. */
@@ -68,9 +68,9 @@ export function iterationsAround(
   block: Graph['blocks'][number],
   spanId: string,
 ): ScopeIteration[] {
-  const parts = scopeIterationsOf(graph, spanId);
+  const iterations = scopeIterationsOf(graph, spanId);
   // For the span of an iteration, the list ends with this iteration itself.
-  return parts.at(-1)?.blockId === block.id ? parts.slice(0, -1) : parts;
+  return iterations.at(-1)?.blockId === block.id ? iterations.slice(0, -1) : iterations;
 }
 
 /** Returns the span of the innermost iteration around a span: for an iteration, its own span; at the top level, ''. */

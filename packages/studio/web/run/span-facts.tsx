@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { client, dataOf } from '../api/client.ts';
 import { valueQuery } from '../api/queries.ts';
 import type { Overview, Span } from '../api/queries.ts';
-import { AuditLog } from '../parts/audit.tsx';
-import { ErrorNotice, Loading } from '../parts/notice.tsx';
-import { Status } from '../parts/status.tsx';
-import { Time, formatBytes, formatDuration } from '../parts/format.tsx';
+import { AuditLog } from '../components/audit.tsx';
+import { ErrorNotice, Loading } from '../components/notice.tsx';
+import { Status } from '../components/status.tsx';
+import { Time, formatBytes, formatDuration } from '../components/format.tsx';
 import { MODEL_BLOCK_TYPES, ModelUsage } from './model-usage.tsx';
 import { Fact } from './run-header.tsx';
 import { RunFromBlockButton } from './rerun.tsx';
@@ -22,19 +22,19 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
     enabled: spanId !== '',
   });
   if (span.error) return <ErrorNotice error={span.error} retry={span.refetch} />;
-  if (spanId !== '' && span.isPending) return <Loading what="details" />;
-  const children = run.children.filter(({ blockId }) => blockId === block?.id);
+  if (spanId !== '' && span.isPending) return <Loading label="details" />;
+  const childRuns = run.children.filter(({ blockId }) => blockId === block?.id);
   return (
     <div className="span-facts">
       {span.data && <Facts span={span.data} />}
       {span.data && block && <BlockDetails runId={run.runId} span={span.data} type={block.type} />}
       {spanId === '' && <p>Select a block to see its times, its attempts and its error.</p>}
       {spanId === '' && <AuditLog workspaceId={run.workspaceId} resourceId={run.runId} />}
-      {children.length > 0 && (
+      {childRuns.length > 0 && (
         <section>
           <h3>Called runs</h3>
           <ul>
-            {children.map(({ runId, status }) => (
+            {childRuns.map(({ runId, status }) => (
               <li key={runId}>
                 <RunLink runId={runId} /> <Status status={status} />
               </li>

@@ -64,7 +64,7 @@ interface Period {
 
 /** Returns the periods in which blocks ran, in order and without overlaps. */
 function busyPeriodsOf(spans: readonly SpanTiming[], elapsedMs: number): Period[] {
-  const leaves = spans
+  const leafPeriods = spans
     .filter(({ childCount }) => childCount === 0)
     .map(({ relativeStartMs: from, durationMs }) => ({
       from,
@@ -72,7 +72,7 @@ function busyPeriodsOf(spans: readonly SpanTiming[], elapsedMs: number): Period[
     }))
     .toSorted((a, b) => a.from - b.from);
   const periods: Period[] = [];
-  for (const { from, to } of leaves) {
+  for (const { from, to } of leafPeriods) {
     const lastPeriod = periods.at(-1);
     if (lastPeriod && from <= lastPeriod.to) lastPeriod.to = Math.max(lastPeriod.to, to);
     else periods.push({ from, to });

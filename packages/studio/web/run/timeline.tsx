@@ -3,12 +3,12 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef } from 'react';
 import { spansQuery } from '../api/queries.ts';
 import type { Overview, Span } from '../api/queries.ts';
-import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
-import { formatDuration } from '../parts/format.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../components/notice.tsx';
+import { formatDuration } from '../components/format.tsx';
 import { STATUS_NAMES } from '../graph/block-status.ts';
 import { createTimeScale } from './time-scale.ts';
 
-const ROW_PX = 26;
+const ROW_HEIGHT_PX = 26;
 
 interface TimelineProps {
   run: Overview;
@@ -24,31 +24,31 @@ export function Timeline({ run, selectedSpanId, selectSpan }: TimelineProps) {
     () => createTimeScale(loadedSpans, Date.now() - Date.parse(run.startedAt ?? run.createdAt)),
     [loadedSpans, run],
   );
-  const list = useRef<HTMLDivElement>(null);
+  const listRef = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: loadedSpans.length,
-    getScrollElement: () => list.current,
-    estimateSize: () => ROW_PX,
+    getScrollElement: () => listRef.current,
+    estimateSize: () => ROW_HEIGHT_PX,
     overscan: 10,
   });
-  const items = virtualizer.getVirtualItems();
-  const lastVisibleIndex = items.at(-1)?.index ?? 0;
+  const virtualItems = virtualizer.getVirtualItems();
+  const lastVisibleIndex = virtualItems.at(-1)?.index ?? 0;
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = spans;
   useEffect(() => {
     if (hasNextPage && !isFetchingNextPage && lastVisibleIndex >= loadedSpans.length - 50)
       void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, lastVisibleIndex, loadedSpans.length]);
   if (spans.error) return <ErrorNotice error={spans.error} retry={spans.refetch} />;
-  if (spans.isPending) return <Loading what="spans" />;
+  if (spans.isPending) return <Loading label="spans" />;
   if (loadedSpans.length === 0) return <EmptyNotice title="No block has run yet" />;
   return (
     <div className="timeline">
       {scale.collapsedMs > 0 && (
         <p className="value-note">{formatDuration(scale.collapsedMs)} of idle time is collapsed.</p>
       )}
-      <div ref={list} className="timeline-scroll">
+      <div ref={listRef} className="timeline-scroll">
         <ol style={{ height: virtualizer.getTotalSize() }} aria-label="Spans">
-          {items.map(({ index, start }) => {
+          {virtualItems.map(({ index, start }) => {
             const span = loadedSpans[index];
             if (!span) return null;
             const position = {

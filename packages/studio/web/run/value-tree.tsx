@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { valueQuery } from '../api/queries.ts';
 import type { ValueAddress, ValuePage } from '../api/queries.ts';
-import { ErrorNotice, Loading } from '../parts/notice.tsx';
+import { ErrorNotice, Loading } from '../components/notice.tsx';
 
 /** Number of entries in a response of the HTTP API. */
-const PAGE_ENTRIES = 100;
+const ENTRIES_PER_PAGE = 100;
 
 interface TreeProps {
   runId: string;
@@ -19,7 +19,7 @@ export function ValueTree({ runId, address, page }: TreeProps) {
   if (page.size === null) return <Scalar page={page} />;
   if (page.size === 0)
     return <p className="value-note">{page.kind === 'array' ? 'An empty array' : 'An empty object'}</p>;
-  const nextIndex = (firstIndexes.at(-1) ?? 0) + PAGE_ENTRIES;
+  const nextIndex = (firstIndexes.at(-1) ?? 0) + ENTRIES_PER_PAGE;
   return (
     <ul className="tree">
       {firstIndexes.map((firstIndex) => (
@@ -36,7 +36,7 @@ export function ValueTree({ runId, address, page }: TreeProps) {
             className="button"
             onClick={() => setFirstIndexes([...firstIndexes, nextIndex])}
           >
-            Show entries {nextIndex} to {Math.min(nextIndex + PAGE_ENTRIES, page.size) - 1} of {page.size}
+            Show entries {nextIndex} to {Math.min(nextIndex + ENTRIES_PER_PAGE, page.size) - 1} of {page.size}
           </button>
         </li>
       )}
@@ -67,7 +67,7 @@ function Entries({ runId, address, firstIndex, firstPage }: EntriesProps) {
   if (!entries)
     return (
       <li>
-        <Loading what="entries" />
+        <Loading label="entries" />
       </li>
     );
   return entries.map(({ key, kind, preview }) => {
@@ -114,7 +114,7 @@ function ExpandableEntry({ runId, name, kind, preview, address }: ExpandableEntr
         </bdi>
       </button>
       {isOpen && page.error && <ErrorNotice error={page.error} retry={page.refetch} />}
-      {isOpen && page.isPending && <Loading what="the value" />}
+      {isOpen && page.isPending && <Loading label="the value" />}
       {isOpen && page.data && <ValueTree {...{ runId, address }} page={page.data} />}
     </>
   );

@@ -4,8 +4,8 @@ import { downloadValue } from '../api/actions.ts';
 import { RequestError } from '../api/client.ts';
 import { valueQuery } from '../api/queries.ts';
 import type { ValueAddress, ValuePage } from '../api/queries.ts';
-import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
-import { formatBytes } from '../parts/format.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../components/notice.tsx';
+import { formatBytes } from '../components/format.tsx';
 import { ValueTree } from './value-tree.tsx';
 
 /** The text viewer is large, so it is loaded on first use. */
@@ -21,7 +21,7 @@ export function Value({ runId, address }: ValueProps) {
   const page = useQuery(valueQuery(runId, address));
   const [showsText, setShowsText] = useState(false);
   const download = useMutation({ mutationFn: () => downloadValue(runId, address) });
-  if (page.isPending) return <Loading what="the value" />;
+  if (page.isPending) return <Loading label="the value" />;
   if (page.error instanceof RequestError && page.error.status === 404)
     return <EmptyNotice title={`There is no ${address.part}`} />;
   if (page.error) return <ErrorNotice error={page.error} retry={page.refetch} />;
@@ -72,7 +72,7 @@ function Text({ page }: { page: ValuePage }) {
       {page.nextOffset !== null && (
         <p className="value-note">The beginning is shown. Download the value to read all of it.</p>
       )}
-      <Suspense fallback={<Loading what="the viewer" />}>
+      <Suspense fallback={<Loading label="the viewer" />}>
         <JsonText text={page.text} />
       </Suspense>
     </>

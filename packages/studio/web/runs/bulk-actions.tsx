@@ -4,7 +4,7 @@ import { cancelRun, rerun } from '../api/actions.ts';
 import { client, dataOf } from '../api/client.ts';
 import { isNonTerminal } from '../api/queries.ts';
 import type { LogEntry, RunFilters } from '../api/queries.ts';
-import { ConfirmButton } from '../parts/confirm.tsx';
+import { ConfirmButton } from '../components/confirm-button.tsx';
 
 /** Maximum number of runs on which an action without a selection acts. */
 const MAX_RUNS = 1000;
@@ -32,7 +32,7 @@ export function BulkActions({ rows, selectedIds, select, filters, hasFilters }: 
     ? `${selectedIds.size} selected ${selectedIds.size === 1 ? 'run' : 'runs'}`
     : 'the runs that match the filters, at most the newest 1,000';
   const perform = async (
-    verb: string,
+    successLabel: string,
     isApplicable: (row: LogEntry) => boolean,
     act: (row: LogEntry) => Promise<unknown>,
   ) => {
@@ -40,7 +40,7 @@ export function BulkActions({ rows, selectedIds, select, filters, hasFilters }: 
       ? { data: rows.filter(({ runId }) => selectedIds.has(runId)) }
       : await fetchMatchingRuns(filters);
     const outcome = await actOn(runs.filter(isApplicable), act);
-    setReport(formatReport(verb, { ...outcome, isTruncated: nextCursor !== null }));
+    setReport(formatReport(successLabel, { ...outcome, isTruncated: nextCursor !== null }));
     select(new Set());
     await queryClient.invalidateQueries({ queryKey: ['runs'] });
   };
@@ -84,7 +84,7 @@ export function BulkActions({ rows, selectedIds, select, filters, hasFilters }: 
 }
 
 function formatReport(
-  verb: string,
+  successLabel: string,
   {
     doneCount,
     failedCount,
@@ -92,9 +92,9 @@ function formatReport(
     isTruncated,
   }: { doneCount: number; failedCount: number; reason: string; isTruncated: boolean },
 ): string {
-  const failureNote = failedCount > 0 ? ` Refused: ${failedCount} (${reason}).` : '';
+  const failureNote = failedCount > 0 ? ` Failed: ${failedCount} (${reason}).` : '';
   const limitNote = isTruncated ? ` Only the newest ${MAX_RUNS} runs were included.` : '';
-  return `${verb}: ${doneCount}.${failureNote}${limitNote}`;
+  return `${successLabel}: ${doneCount}.${failureNote}${limitNote}`;
 }
 
 function runRefOf({ runId, workflowId }: LogEntry) {

@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
 import { runsQuery } from '../api/queries.ts';
 import type { RunFilters } from '../api/queries.ts';
-import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../components/notice.tsx';
 import type { RunListSearch } from '../shell/search.ts';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { BulkActions } from './bulk-actions.tsx';
@@ -52,7 +52,7 @@ function RunList({ filters, hasFilters, clearFilters }: RunListProps) {
   return (
     <>
       {runs.error && <ErrorNotice error={runs.error} retry={runs.refetch} />}
-      {runs.isPending && <Loading what="runs" />}
+      {runs.isPending && <Loading label="runs" />}
       {runs.data && rows.length === 0 && !runs.error && (
         <EmptyNotice title={hasFilters ? 'No run matches the filters' : 'Nothing has run yet'}>
           {hasFilters ? (

@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
 import type { LogEntry } from '../api/queries.ts';
-import { Status } from '../parts/status.tsx';
-import { Time, formatCost, formatDuration } from '../parts/format.tsx';
+import { Status } from '../components/status.tsx';
+import { Time, formatCost, formatDuration } from '../components/format.tsx';
 
-const ROW_PX = 36;
+const ROW_HEIGHT_PX = 36;
 
 interface RunsTableProps {
   rows: readonly LogEntry[];
@@ -17,12 +17,12 @@ interface RunsTableProps {
 
 /** The runs. Only the rows in view are mounted. */
 export function RunsTable({ rows, selectedIds, select, loadMore }: RunsTableProps) {
-  const list = useRef<HTMLDivElement>(null);
+  const listRef = useRef<HTMLDivElement>(null);
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => ROW_HEIGHT_PX,
     overscan: 12,
-    scrollMargin: list.current?.offsetTop ?? 0,
+    scrollMargin: listRef.current?.offsetTop ?? 0,
   });
   const toggle = (id: string) => {
     const nextIds = new Set(selectedIds);
@@ -38,7 +38,12 @@ export function RunsTable({ rows, selectedIds, select, loadMore }: RunsTableProp
           </span>
         ))}
       </div>
-      <div ref={list} role="rowgroup" className="table-body" style={{ height: virtualizer.getTotalSize() }}>
+      <div
+        ref={listRef}
+        role="rowgroup"
+        className="table-body"
+        style={{ height: virtualizer.getTotalSize() }}
+      >
         {virtualizer.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
           const top = start - virtualizer.options.scrollMargin;

@@ -2,9 +2,9 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { searchQuery } from '../api/queries.ts';
 import type { RunFilters, SearchPage } from '../api/queries.ts';
-import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
-import { Status } from '../parts/status.tsx';
-import { Time } from '../parts/format.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../components/notice.tsx';
+import { Status } from '../components/status.tsx';
+import { Time } from '../components/format.tsx';
 import type { TextPart } from '../shell/search.ts';
 
 interface SearchProps {
@@ -19,7 +19,7 @@ export function SearchResults({ filters, text, part }: SearchProps) {
   const pages = search.data?.pages ?? [];
   const matches = pages.flatMap((page) => page.matches);
   if (search.error) return <ErrorNotice error={search.error} retry={search.refetch} />;
-  if (search.isPending) return <Loading what="matches" />;
+  if (search.isPending) return <Loading label="matches" />;
   return (
     <section className="search-results" aria-label="Matches">
       <p role="status" className="value-note">

@@ -1,10 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client, dataOf, isForbidden } from '../api/client.ts';
-import { ConfirmButton } from '../parts/confirm.tsx';
-import { ErrorNotice, Loading } from '../parts/notice.tsx';
-import { PlainTable } from '../parts/plain-table.tsx';
-import { Time } from '../parts/format.tsx';
+import { ConfirmButton } from '../components/confirm-button.tsx';
+import { ErrorNotice, Loading } from '../components/notice.tsx';
+import { PlainTable } from '../components/plain-table.tsx';
+import { Time } from '../components/format.tsx';
 import { MAX_ENTRIES, apiKeysQuery } from './queries.ts';
 
 const PATH = '/api/v2/workspaces/{workspaceId}/api-keys';
@@ -18,7 +18,7 @@ export function ApiKeys({ workspaceId }: { workspaceId: string }) {
       <p>Workspace keys belong to no user. Personal keys are created with heddle keys create.</p>
       {isForbidden(error) && <p>Only admins of the workspace see its keys.</p>}
       {error && !isForbidden(error) && <ErrorNotice error={error} retry={refetch} />}
-      {!data && !error && <Loading what="keys" />}
+      {!data && !error && <Loading label="keys" />}
       {data && <Keys workspaceId={workspaceId} keys={data} />}
     </section>
   );

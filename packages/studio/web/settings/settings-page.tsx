@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ErrorNotice, Loading } from '../parts/notice.tsx';
-import { PlainTable } from '../parts/plain-table.tsx';
-import { Time } from '../parts/format.tsx';
+import { ErrorNotice, Loading } from '../components/notice.tsx';
+import { PlainTable } from '../components/plain-table.tsx';
+import { Time } from '../components/format.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { ApiKeys } from './api-keys.tsx';
 import { MAX_ENTRIES, credentialsQuery, sandboxesQuery, secretsQuery } from './queries.ts';
@@ -77,7 +77,7 @@ function Section<Row>({ title, list: { data, error, refetch }, columns, renderCe
     <section className="settings-section" aria-label={title}>
       <h2>{title}</h2>
       {error && <ErrorNotice error={error} retry={refetch} />}
-      {!data && !error && <Loading what={title.toLowerCase()} />}
+      {!data && !error && <Loading label={title.toLowerCase()} />}
       {data?.length === 0 && <p>There are none.</p>}
       {data && data.length > 0 && (
         <PlainTable label={`List of ${title.toLowerCase()}`} columns={columns}>

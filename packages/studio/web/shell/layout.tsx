@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
 import { useState } from 'react';
 import { signOut } from '../api/session.ts';
-import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../components/notice.tsx';
 import { setTheme, readStoredTheme } from './theme.ts';
 import type { Theme } from './theme.ts';
 import { WorkspaceContext, rememberWorkspace, useWorkspaces } from './workspace.ts';
@@ -53,7 +53,7 @@ export function Layout() {
         </div>
       </header>
       <main id="main" tabIndex={-1}>
-        {isPending && <Loading what="workspaces" />}
+        {isPending && <Loading label="workspaces" />}
         {error && <ErrorNotice error={error} retry={refetch} />}
         {!isPending && !error && workspaceId === undefined && <EmptyNotice title="You have no workspace" />}
         {workspaceId !== undefined && (

@@ -10,7 +10,7 @@ import type { ErrorComponentProps } from '@tanstack/react-router';
 import type { QueryClient } from '@tanstack/react-query';
 import { BASE_PATH } from '../api/client.ts';
 import { overviewQuery, statesQuery } from '../api/queries.ts';
-import { EmptyNotice, ErrorPage } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorPage } from '../components/notice.tsx';
 import { RunsPage } from '../runs/runs-page.tsx';
 import { Layout } from './layout.tsx';
 import {
@@ -105,7 +105,7 @@ function NotFound() {
 function RouteError({ error, reset }: ErrorComponentProps) {
   return (
     <ErrorPage
-      what="Heddle"
+      title="Heddle"
       error={error instanceof Error ? error : new Error(String(error))}
       retry={reset}
     />

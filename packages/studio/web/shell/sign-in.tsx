@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { readSession, signInWithKey } from '../api/session.ts';
-import { ErrorNotice, Loading } from '../parts/notice.tsx';
+import { ErrorNotice, Loading } from '../components/notice.tsx';
 
 /** Shows the sign-in form, and the pages after signing in. `tokenError`: why the token in the URL was refused. */
 export function SignInGate({
@@ -13,7 +13,7 @@ export function SignInGate({
   children: ReactNode;
 }) {
   const session = useQuery({ queryKey: ['session'], queryFn: readSession, staleTime: Infinity });
-  if (session.isPending) return <Loading what="the Studio" />;
+  if (session.isPending) return <Loading label="the Studio" />;
   if (session.error) return <ErrorNotice error={session.error} retry={session.refetch} />;
   if (session.data.signedIn) return children;
   return <SignInForm tokenError={tokenError} acceptsToken={session.data.ways?.includes('token') ?? false} />;

@@ -1,4 +1,4 @@
-import { isObject } from '../parts/json.ts';
+import { isObject } from '../components/json.ts';
 
 interface JsonObject {
   readonly [key: string]: unknown;

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { diffLines } from 'diff';
 import { useState } from 'react';
-import { ErrorNotice, Loading } from '../parts/notice.tsx';
+import { ErrorNotice, Loading } from '../components/notice.tsx';
 import { comparisonQuery, versionQuery } from './queries.ts';
 
 interface VersionComparisonProps {
@@ -34,7 +34,7 @@ export function VersionComparison({ workflowId, versions }: VersionComparisonPro
         {renderVersionField('To', target, setTarget)}
       </div>
       {comparison.error && <ErrorNotice error={comparison.error} retry={comparison.refetch} />}
-      {comparison.isPending && <Loading what="the difference" />}
+      {comparison.isPending && <Loading label="the difference" />}
       {comparison.data?.identical && <p>Both versions are identical.</p>}
       {comparison.data && !comparison.data.identical && (
         <Changes {...{ workflowId, base, target }} changes={comparison.data} />

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client, dataOf } from '../api/client.ts';
-import { ConfirmButton } from '../parts/confirm.tsx';
+import { ConfirmButton } from '../components/confirm-button.tsx';
 import { ROOT, parentOf, subfolderPath, formatPath } from './folder-rows.ts';
 import type { Folder } from './folder-rows.ts';
 

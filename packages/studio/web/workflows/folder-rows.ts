@@ -34,17 +34,17 @@ const NO_FOLDER = 'Without a folder';
  * Takes O(folders).
  */
 export function toFolderRows(folders: readonly Folder[], openPaths: ReadonlySet<string>): FolderRow[] {
-  const children = Map.groupBy(folders, ({ parentPath }) => parentPath);
-  const size = (children.get(ROOT)?.length ?? 0) + 2;
+  const foldersByParentPath = Map.groupBy(folders, ({ parentPath }) => parentPath);
+  const size = (foldersByParentPath.get(ROOT)?.length ?? 0) + 2;
   const sharedProperties = { locked: false, level: 1, isOpen: undefined, size };
   const rows: FolderRow[] = [
     { ...sharedProperties, path: '', name: ALL_WORKFLOWS, position: 1 },
     { ...sharedProperties, path: ROOT, name: NO_FOLDER, position: 2 },
   ];
   const addChildren = (parentPath: string, level: number): void => {
-    const siblings = children.get(parentPath) ?? [];
+    const siblings = foldersByParentPath.get(parentPath) ?? [];
     for (const [index, { path, name, locked }] of siblings.entries()) {
-      const isOpen = children.has(path) ? openPaths.has(path) : undefined;
+      const isOpen = foldersByParentPath.has(path) ? openPaths.has(path) : undefined;
       const fixedRowCount = level === 1 ? 2 : 0;
       rows.push({
         path,
@@ -75,13 +75,13 @@ export function keyActionOf(
   if (!row) return undefined;
   if (key === 'ArrowRight') return rightKeyAction(row, index);
   if (key === 'ArrowLeft') return leftKeyAction(row, index, rows);
-  const targets: { readonly [key: string]: number | undefined } = {
+  const targetIndexByKey: { readonly [key: string]: number | undefined } = {
     ArrowDown: Math.min(index + 1, rows.length - 1),
     ArrowUp: Math.max(index - 1, 0),
     Home: 0,
     End: rows.length - 1,
   };
-  const targetIndex = targets[key];
+  const targetIndex = targetIndexByKey[key];
   return targetIndex === undefined || targetIndex === index ? undefined : { targetIndex };
 }
 
@@ -96,7 +96,7 @@ function leftKeyAction(
   rows: readonly FolderRow[],
 ): TreeKeyAction | undefined {
   if (isOpen === true) return { isOpen: false };
-  const targetIndex = rows.findLastIndex((row, eachIndex) => eachIndex < index && row.level === level - 1);
+  const targetIndex = rows.findLastIndex((row, rowIndex) => rowIndex < index && row.level === level - 1);
   return targetIndex < 0 ? undefined : { targetIndex };
 }
 

@@ -1,11 +1,11 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
-import { useRowFocus } from '../parts/row-focus.ts';
+import { useRowFocus } from '../components/row-focus.ts';
 import { toFolderRows, keyActionOf, parentOf } from './folder-rows.ts';
 import type { Folder, FolderRow } from './folder-rows.ts';
 
-const ROW_PX = 30;
+const ROW_HEIGHT_PX = 30;
 const INDENT_PX = 14;
 
 interface TreeProps {
@@ -22,11 +22,11 @@ interface TreeProps {
 export function FolderTree({ folders, selectedPath, select }: TreeProps) {
   const [openPaths, setOpenPaths] = useState<ReadonlySet<string>>(() => ancestorsOf(selectedPath));
   const rows = useMemo(() => toFolderRows(folders, openPaths), [folders, openPaths]);
-  const container = useRef<HTMLDivElement>(null);
+  const containerRef = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
-    getScrollElement: () => container.current,
-    estimateSize: () => ROW_PX,
+    getScrollElement: () => containerRef.current,
+    estimateSize: () => ROW_HEIGHT_PX,
     overscan: 8,
   });
   const height = virtualizer.getTotalSize();
@@ -51,7 +51,7 @@ export function FolderTree({ folders, selectedPath, select }: TreeProps) {
     else if (keyAction) setFolderOpen(row, keyAction.isOpen);
   };
   return (
-    <div className="folder-tree" ref={container}>
+    <div className="folder-tree" ref={containerRef}>
       <ul role="tree" aria-label="Folders" style={{ height }} onKeyDown={onKeyDown}>
         {virtualizer.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
@@ -128,6 +128,7 @@ function TreeItem({ row, top, isActive, isSelected, itemRef, choose, setOpen }: 
 /** Returns the ancestors of a folder. They are open at first, so that the folder is visible. */
 function ancestorsOf(path: string): Set<string> {
   const ancestors = new Set<string>();
-  for (let each = parentOf(path); each !== parentOf(each); each = parentOf(each)) ancestors.add(each);
+  for (let ancestor = parentOf(path); ancestor !== parentOf(ancestor); ancestor = parentOf(ancestor))
+    ancestors.add(ancestor);
   return ancestors;
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { ErrorNotice, Loading } from '../parts/notice.tsx';
-import { PlainTable } from '../parts/plain-table.tsx';
-import { Time } from '../parts/format.tsx';
+import { ErrorNotice, Loading } from '../components/notice.tsx';
+import { PlainTable } from '../components/plain-table.tsx';
+import { Time } from '../components/format.tsx';
 import { RunLink } from '../run/run-link.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { triggersQuery, webhooksQuery } from './queries.ts';
@@ -16,7 +16,7 @@ export function Triggers({ workflowId }: { workflowId: string }) {
   const webhooks = useQuery(webhooksQuery(workspaceId, workflowId));
   const failedQuery = [triggers, webhooks].find(({ error }) => error !== null);
   if (failedQuery?.error) return <ErrorNotice error={failedQuery.error} retry={failedQuery.refetch} />;
-  if (!triggers.data || !webhooks.data) return <Loading what="triggers" />;
+  if (!triggers.data || !webhooks.data) return <Loading label="triggers" />;
   if (triggers.data.length === 0) return <p>The live version has no trigger.</p>;
   const hookByTriggerId = new Map(
     webhooks.data.flatMap(({ id, hook }) => (hook ? [[id, hook] as const] : [])),

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { BlockGraph } from '../graph/graph.tsx';
 import { Outline } from '../graph/outline.tsx';
-import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../components/notice.tsx';
 import type { WorkflowSearch } from '../shell/search.ts';
 import { draftQuery, versionQuery } from './queries.ts';
 import { fieldsOf } from './block-fields.ts';
@@ -28,15 +28,15 @@ export function WorkflowGraph({ workflowId, version, blockId, updateSearch }: Gr
   const { error, refetch } = version === undefined ? draft : deployedVersion;
   const state = version === undefined ? draft.data : deployedVersion.data?.state;
   if (error) return <ErrorNotice error={error} retry={refetch} />;
-  if (!state) return <Loading what="the graph" />;
-  return <StateGraph {...{ state, blockId, updateSearch }} />;
+  if (!state) return <Loading label="the graph" />;
+  return <LoadedGraph {...{ state, blockId, updateSearch }} />;
 }
 
-interface StateGraphProps extends Pick<GraphProps, 'blockId' | 'updateSearch'> {
+interface LoadedGraphProps extends Pick<GraphProps, 'blockId' | 'updateSearch'> {
   state: WorkflowState;
 }
 
-function StateGraph({ state, blockId, updateSearch }: StateGraphProps) {
+function LoadedGraph({ state, blockId, updateSearch }: LoadedGraphProps) {
   // The state comes from a response, so it is JSON.
   const graph = useMemo(() => toDrawnGraph(state as unknown as JsonObject), [state]);
   const selectedBlock = graph.blocks.find(({ id }) => id === blockId);

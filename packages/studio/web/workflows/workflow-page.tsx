@@ -1,10 +1,10 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { Suspense, lazy } from 'react';
-import { AuditLog } from '../parts/audit.tsx';
-import { EmptyNotice, ErrorNotice, ErrorPage, Loading } from '../parts/notice.tsx';
-import { PlainTable } from '../parts/plain-table.tsx';
-import { Time } from '../parts/format.tsx';
+import { AuditLog } from '../components/audit.tsx';
+import { EmptyNotice, ErrorNotice, ErrorPage, Loading } from '../components/notice.tsx';
+import { PlainTable } from '../components/plain-table.tsx';
+import { Time } from '../components/format.tsx';
 import type { WorkflowSearch } from '../shell/search.ts';
 import { VersionComparison } from './compare.tsx';
 import { deploymentQuery, versionsQuery, workflowQuery } from './queries.ts';
@@ -21,8 +21,8 @@ const route = getRouteApi('/workflows/$workflowId');
 export function WorkflowPage() {
   const { workflowId } = route.useParams();
   const workflow = useQuery(workflowQuery(workflowId));
-  if (workflow.error) return <ErrorPage what="Workflow" error={workflow.error} retry={workflow.refetch} />;
-  if (!workflow.data) return <Loading what="the workflow" />;
+  if (workflow.error) return <ErrorPage title="Workflow" error={workflow.error} retry={workflow.refetch} />;
+  if (!workflow.data) return <Loading label="the workflow" />;
   const { name, description, folderPath, isDeployed, runCount } = workflow.data;
   return (
     <div className="page">
@@ -71,7 +71,7 @@ function GraphSection({ workflowId }: { workflowId: string }) {
   const deployment = useQuery(deploymentQuery(workflowId));
   const failedQuery = [versions, deployment].find(({ error }) => error !== null);
   if (failedQuery?.error) return <ErrorNotice error={failedQuery.error} retry={failedQuery.refetch} />;
-  if (!versions.data || !deployment.data) return <Loading what="the graph" />;
+  if (!versions.data || !deployment.data) return <Loading label="the graph" />;
   const liveVersion = deployment.data.activeDeployment?.version;
   const shownVersion = version ?? liveVersion ?? 'draft';
   const loadedVersions = versions.data.pages.flatMap(({ data }) => data.map((item) => item.version));
@@ -103,7 +103,7 @@ function GraphSection({ workflowId }: { workflowId: string }) {
           </select>
         </label>
       </div>
-      <Suspense fallback={<Loading what="the graph" />}>
+      <Suspense fallback={<Loading label="the graph" />}>
         <WorkflowGraph
           {...{ workflowId, updateSearch }}
           version={shownVersion === 'draft' ? undefined : shownVersion}
@@ -118,7 +118,7 @@ function GraphSection({ workflowId }: { workflowId: string }) {
 function Deployment({ workflowId }: { workflowId: string }) {
   const deployment = useQuery(deploymentQuery(workflowId));
   if (deployment.error) return <ErrorNotice error={deployment.error} retry={deployment.refetch} />;
-  if (deployment.isPending) return <Loading what="the deployment" />;
+  if (deployment.isPending) return <Loading label="the deployment" />;
   const {
     activeDeployment: liveDeployment,
     latestDeploymentAttempt: attempt,
@@ -161,7 +161,7 @@ function Versions({ workflowId }: { workflowId: string }) {
   const versions = useInfiniteQuery(versionsQuery(workflowId));
   const rows = versions.data?.pages.flatMap(({ data }) => data) ?? [];
   if (versions.error) return <ErrorNotice error={versions.error} retry={versions.refetch} />;
-  if (versions.isPending) return <Loading what="versions" />;
+  if (versions.isPending) return <Loading label="versions" />;
   if (rows.length === 0) return <EmptyNotice title="The workflow has never been deployed" />;
   return (
     <>

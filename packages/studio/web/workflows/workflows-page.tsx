@@ -1,9 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useDeferredValue, useState } from 'react';
-import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
-import { PlainTable } from '../parts/plain-table.tsx';
-import { Time } from '../parts/format.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../components/notice.tsx';
+import { PlainTable } from '../components/plain-table.tsx';
+import { Time } from '../components/format.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { FolderForms, MoveWorkflowsForm } from './folder-forms.tsx';
 import { ROOT, formatPath } from './folder-rows.ts';
@@ -25,7 +25,7 @@ export function WorkflowsPage() {
       <div className="workflows-body">
         <section className="folders" aria-label="Folders">
           {folders.error && <ErrorNotice error={folders.error} retry={folders.refetch} />}
-          {folders.isPending && <Loading what="folders" />}
+          {folders.isPending && <Loading label="folders" />}
           {folders.data && (
             <>
               <FolderTree key={workspaceId} folders={folders.data} selectedPath={folder} select={select} />
@@ -45,7 +45,7 @@ interface ListProps {
 }
 
 function WorkflowList({ folder, folders }: ListProps) {
-  const [searchText, setText] = useState('');
+  const [searchText, setSearchText] = useState('');
   const search = useDeferredValue(searchText.trim());
   return (
     <section
@@ -65,7 +65,7 @@ function WorkflowList({ folder, folders }: ListProps) {
             type="search"
             maxLength={200}
             value={searchText}
-            onChange={({ target }) => setText(target.value)}
+            onChange={({ target }) => setSearchText(target.value)}
           />
         </label>
       </form>
@@ -79,9 +79,9 @@ function MatchingWorkflows({ folder, folders, search }: ListProps & { search: st
   const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set());
   const workflows = useInfiniteQuery(workflowsQuery(workspaceId, search, folder === '' ? undefined : folder));
   if (workflows.error) return <ErrorNotice error={workflows.error} retry={workflows.refetch} />;
-  if (workflows.isPending) return <Loading what="workflows" />;
+  if (workflows.isPending) return <Loading label="workflows" />;
   const rows = workflows.data.pages.flatMap(({ data }) => data);
-  if (rows.length === 0) return <NoWorkflow isSearch={search !== ''} folder={folder} />;
+  if (rows.length === 0) return <NoWorkflowsNotice isSearch={search !== ''} folder={folder} />;
   const toggle = (id: string, isSelected: boolean): void => {
     const nextIds = new Set(selectedIds);
     if (isSelected) nextIds.add(id);
@@ -107,7 +107,7 @@ function MatchingWorkflows({ folder, folders, search }: ListProps & { search: st
   );
 }
 
-function NoWorkflow({ isSearch, folder }: { isSearch: boolean; folder: string }) {
+function NoWorkflowsNotice({ isSearch, folder }: { isSearch: boolean; folder: string }) {
   if (isSearch) return <EmptyNotice title="No workflow has this name" />;
   if (folder !== '') return <EmptyNotice title="No workflow is in this folder" />;
   return (

@@ -1,7 +1,7 @@
 import { isEngineError } from '@heddle/core';
 import type { SegmentOutcome, RuntimeDependencies, Segments, TimedEntry } from '@heddle/engine/runtime';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { chunkOf, hashToken } from '../chunk.ts';
+import { storeChunk, hashToken } from '../chunk.ts';
 import { encodeEvent } from '../event-codec.ts';
 import type {
   ChildStart,
@@ -85,7 +85,7 @@ async function toActivityResult(
   return {
     id,
     over,
-    chunk: await chunkOf(runtime, runId, [...entries, ...starts.entries]),
+    chunk: await storeChunk(runtime, runId, [...entries, ...starts.entries]),
     events: [...encodedEvents, ...starts.events],
     children: starts.children,
     ...(written && { written }),

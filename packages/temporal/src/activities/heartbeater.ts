@@ -1,7 +1,7 @@
 import type { RuntimeDependencies, TimedEntry } from '@heddle/engine/runtime';
 import type { StoredValue } from '@heddle/core/run';
 import type { Context } from '@temporalio/activity';
-import { chunkOf } from '../chunk.ts';
+import { storeChunk } from '../chunk.ts';
 
 /** Interval of heartbeats. The server's responses contain cancel requests, which thus reach a block within a second. */
 const INTERVAL_MS = 400;
@@ -49,7 +49,7 @@ export class Heartbeater {
     const count = this.#entries.length;
     if (this.#isStoring || count === (this.#storedEntries?.count ?? 0)) return;
     this.#isStoring = true;
-    chunkOf(this.#runtime, this.#runId, this.#entries)
+    storeChunk(this.#runtime, this.#runId, this.#entries)
       .then((chunk) => (this.#storedEntries = { count, chunk }))
       // The next heartbeat tries again. Until then the last stored chunk remains.
       .catch(() => undefined)

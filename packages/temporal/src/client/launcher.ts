@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { reasonOf } from '../connection.ts';
 import { CANCEL_SIGNAL, RUN_WORKFLOW } from '../messages.ts';
 import type { CancelMessage, RunInput } from '../messages.ts';
-import { visibilityOptions } from '../search-attributes.ts';
+import { visibilityOptionsOf } from '../search-attributes.ts';
 
 interface LauncherDependencies {
   client: Client;
@@ -31,7 +31,7 @@ export class Launcher {
       workflowId: input.runId,
       taskQueue,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      ...visibilityOptions(input),
+      ...visibilityOptionsOf(input),
       args: [input],
     } as const;
     try {

@@ -43,12 +43,12 @@ export class RunWaiter {
 
   async #poll(runId: string, isMet: (record: RunRecord | undefined) => boolean): Promise<void> {
     for (
-      let ms = FIRST_DELAY_MS;
+      let delayMs = FIRST_DELAY_MS;
       !isMet(await this.#findRecord(runId));
-      ms = Math.min(MAX_DELAY_MS, ms * 2)
+      delayMs = Math.min(MAX_DELAY_MS, delayMs * 2)
     ) {
       if (this.#isClosed) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: open another one.');
-      await this.#delay(runId, ms);
+      await this.#delay(runId, delayMs);
     }
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError, isEngineError } from '@heddle/core';
 import type { Json, RunRecord } from '@heddle/core';
-import { isEnded, pointClosed, RemoteRuns, runNotFound } from '@heddle/engine/runtime';
+import { isEnded, pausePointClosedError, RemoteRuns, runNotFoundError } from '@heddle/engine/runtime';
 import type {
   LiveRun,
   RecordedRun,
@@ -12,7 +12,7 @@ import type {
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { chunkOf, hashToken } from '../chunk.ts';
+import { storeChunk, hashToken } from '../chunk.ts';
 import { CANCEL_SIGNAL, RESUME_UPDATE } from '../messages.ts';
 import type { CancelMessage, Profile, ResumeMessage } from '../messages.ts';
 import { assertPlanFits, runInputOf } from '../run-input.ts';
@@ -50,7 +50,7 @@ export class TemporalRuntime implements RuntimePort {
     const cancelMessage = signal?.aborted ? await this.#createCancelMessage(runId, ABORT_REASON) : undefined;
     await this.#launch(recordedRun, cancelMessage);
     if (signal) this.#cancelOnAbort(signal, runId);
-    return this.#liveRun(runId, 1, () => this.#runs.events(runId));
+    return this.#createLiveRun(runId, 1, () => this.#runs.events(runId));
   }
 
   /** Starts a recorded run. If that fails, the record gets the reason, and a sweeper starts the run later. */
@@ -83,7 +83,7 @@ export class TemporalRuntime implements RuntimePort {
     );
   }
 
-  #liveRun(runId: string, seq: number, events: LiveRun['events']): LiveRun {
+  #createLiveRun(runId: string, seq: number, events: LiveRun['events']): LiveRun {
     return { runId, whenIdle: () => this.#waitUntilIdle(runId, seq), events };
   }
 
@@ -110,7 +110,7 @@ export class TemporalRuntime implements RuntimePort {
     if (!record || isEnded(record.status)) return undefined;
     await this.#runs.requireRemote(runId);
     const position = await this.#runs.position(record);
-    return this.#liveRun(runId, record.seq, () => this.#runs.events(runId, position));
+    return this.#createLiveRun(runId, record.seq, () => this.#runs.events(runId, position));
   }
 
   readRun(...request: Parameters<RuntimePort['readRun']>): ReturnType<RuntimePort['readRun']> {
@@ -123,7 +123,7 @@ export class TemporalRuntime implements RuntimePort {
 
   async resume(runId: string, request: { token?: string; input?: Json }): Promise<void> {
     await this.#runs.requireRemote(runId);
-    const answer = await this.#runs.resumeAnswer(runId, request);
+    const answer = await this.#runs.prepareResumeAnswer(runId, request);
     const parent = await this.#findParent(runId);
     const seq = answer === undefined ? 1 : await this.#submitAnswer(runId, answer);
     await this.#waitUntilIdle(runId, seq);
@@ -138,10 +138,10 @@ export class TemporalRuntime implements RuntimePort {
 
   async #submitAnswer(
     runId: string,
-    { token, at, entry, seq }: NonNullable<Awaited<ReturnType<RemoteRuns['resumeAnswer']>>>,
+    { token, at, entry, seq }: NonNullable<Awaited<ReturnType<RemoteRuns['prepareResumeAnswer']>>>,
   ) {
     const tokenHash = hashToken(token);
-    const chunk = await chunkOf(this.#dependencies.runtime, runId, [entry]);
+    const chunk = await storeChunk(this.#dependencies.runtime, runId, [entry]);
     const { try: attempt, resumes } = entry;
     const message: ResumeMessage = {
       at,
@@ -154,15 +154,16 @@ export class TemporalRuntime implements RuntimePort {
       seq,
     };
     try {
-      const seqAfter = await this.#getHandle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {
+      const newSeq = await this.#getHandle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {
         args: [message],
         // A repeated answer is the same update.
         updateId: tokenHash,
       });
-      if (seqAfter === 0) throw pointClosed(runId);
-      return seqAfter;
+      if (newSeq === 0) throw pausePointClosedError(runId);
+      return newSeq;
     } catch (error) {
-      if (error instanceof WorkflowUpdateFailedError && isPointClosed(error.cause)) throw pointClosed(runId);
+      if (error instanceof WorkflowUpdateFailedError && isPausePointClosed(error.cause))
+        throw pausePointClosedError(runId);
       if (error instanceof WorkflowNotFoundError)
         throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it can be resumed.`);
       throw isEngineError(error) ? error : serverError(error);
@@ -171,7 +172,7 @@ export class TemporalRuntime implements RuntimePort {
 
   async cancel(runId: string, reason: string | undefined): Promise<boolean> {
     const record = await this.#runs.find(runId);
-    if (!record) throw runNotFound(runId);
+    if (!record) throw runNotFoundError(runId);
     if (isEnded(record.status)) return false;
     await this.#runs.requireRemote(runId);
     const isWorkflowOpen = await this.#signalCancel(runId, reason);
@@ -227,12 +228,12 @@ export class TemporalRuntime implements RuntimePort {
     return {
       atMs,
       id: `cancelled:${randomUUID()}`,
-      chunk: await chunkOf(runtime, runId, [{ atMs, type: 'cancelled', ...reasonField }]),
+      chunk: await storeChunk(runtime, runId, [{ atMs, type: 'cancelled', ...reasonField }]),
       announced: true,
     };
   }
 }
 
-function isPointClosed(cause: unknown): boolean {
+function isPausePointClosed(cause: unknown): boolean {
   return cause instanceof ApplicationFailure && cause.type === 'RESUME_POINT_CLOSED';
 }

@@ -65,7 +65,7 @@ export class UnstartedRunSweeper {
 
   async #startIfDue(runId: string): Promise<void> {
     const { runtime, launcher, profile } = this.#dependencies;
-    const timing = await this.#startTiming(runId);
+    const timing = await this.#readStartTiming(runId);
     if (timing === 'later') return;
     if (timing === 'never') return void this.#ignoredRunIds.add(runId);
     try {
@@ -83,7 +83,7 @@ export class UnstartedRunSweeper {
   }
 
   /** Returns when this process should start the run. `later`: the process that recorded it may still start it. */
-  async #startTiming(runId: string): Promise<'now' | 'later' | 'never'> {
+  async #readStartTiming(runId: string): Promise<'now' | 'later' | 'never'> {
     const { stores, clock } = this.#dependencies.runtime;
     const record = await stores.runs.record(runId);
     // A run that has started has more entries than its first.

@@ -10,7 +10,7 @@ const REPORT_INTERVAL_MS = 30_000;
  * Returns an installer that builds the Temporal CLI with Go from the module proxy. `log` gets a line before the build,
  * every half minute during the build, and after its success.
  */
-export function goInstaller(version: string, env: Env, log: (line: string) => void): Installer {
+export function createGoInstaller(version: string, env: Env, log: (line: string) => void): Installer {
   return async (scratchFolder) => {
     const go = findOnPath('go', env);
     if (!go) return { problem: 'go is not on PATH' };

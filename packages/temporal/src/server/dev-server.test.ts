@@ -26,7 +26,7 @@ function createCommand(body: string): string {
 }
 
 /** Returns the arguments of each start. */
-const readStarts = (): string[][] =>
+const readStartArgs = (): string[][] =>
   readFileSync(join(folder, 'arguments'), 'utf8')
     .split('\n\n')
     .slice(0, -1)
@@ -35,7 +35,7 @@ const readStarts = (): string[][] =>
 describe('startDevServer', () => {
   it('passes the namespace, the loopback address and the raised poll limits', async () => {
     await startDevServer({ binary: createCommand('exit 1'), namespace: 'loom', port: PORT });
-    expect(readStarts()).toEqual([
+    expect(readStartArgs()).toEqual([
       [
         ...[
           'server',
@@ -64,7 +64,7 @@ describe('startDevServer', () => {
       dbFile,
       searchAttributes,
     });
-    const [args] = readStarts();
+    const [args] = readStartArgs();
     expect(args).not.toContain('--headless');
     expect(args?.join(' ')).toContain(
       `--ui-port 4001 --db-filename ${dbFile} --sqlite-pragma journal_mode=WAL --search-attribute Status=Keyword --search-attribute Count=Int`,
@@ -72,10 +72,10 @@ describe('startDevServer', () => {
   });
 
   it('reports the exit and the last output of a server that did not start', async () => {
-    const binary = createCommand('echo "level=ERROR out of thread" >&2; exit 7');
+    const binary = createCommand('echo "level=ERROR out of memory" >&2; exit 7');
     expect(await startDevServer({ binary, namespace: 'loom', port: PORT })).toEqual({
       kind: 'failed',
-      reason: `${binary} did not start on 127.0.0.1:${PORT}: it ended with exit code 7. Its last output: level=ERROR out of thread`,
+      reason: `${binary} did not start on 127.0.0.1:${PORT}: it ended with exit code 7. Its last output: level=ERROR out of memory`,
     });
   });
 
@@ -111,9 +111,9 @@ describe('startDevServer', () => {
   it('retries with another free port, but not if the options have a port', async () => {
     const binary = createCommand('echo "bind: address already in use"; exit 1');
     await startDevServer({ binary, namespace: 'loom', port: PORT });
-    expect(readStarts()).toHaveLength(1);
+    expect(readStartArgs()).toHaveLength(1);
     await startDevServer({ binary, namespace: 'loom' });
-    expect(readStarts()).toHaveLength(4);
-    expect(new Set(readStarts().map((args) => args[5])).size).toBeGreaterThan(1);
+    expect(readStartArgs()).toHaveLength(4);
+    expect(new Set(readStartArgs().map((args) => args[5])).size).toBeGreaterThan(1);
   });
 });

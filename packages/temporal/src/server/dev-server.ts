@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { Env } from './command.ts';
 import { type SupervisedProcess, startSupervisedProcess } from './process-supervisor.ts';
 import { openLog } from './server-log.ts';
-import { isListening, waitUntilReady } from './ready.ts';
+import { isListening, waitUntilReady } from './readiness.ts';
 
 /** Types of search attributes, with the names that the Temporal CLI accepts. */
 export type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool' | 'Datetime' | 'KeywordList';
@@ -114,16 +114,16 @@ async function findStartupProblem(
   { namespace, searchAttributes = {}, readyTimeoutMs = READY_TIMEOUT_MS }: DevServerOptions,
 ): Promise<string | undefined> {
   const expected = { address, namespace, searchAttributes: Object.keys(searchAttributes) };
-  const stopWaiting = new AbortController();
+  const waitController = new AbortController();
   try {
     return await Promise.race([
-      waitUntilReady(expected, { timeoutMs: readyTimeoutMs, signal: stopWaiting.signal }).then((problem) =>
+      waitUntilReady(expected, { timeoutMs: readyTimeoutMs, signal: waitController.signal }).then((problem) =>
         problem === undefined ? undefined : `after ${readyTimeoutMs / 1000} s ${problem}`,
       ),
       child.exited.then((outcome) => `it ended with ${outcome}`),
     ]);
   } finally {
-    stopWaiting.abort();
+    waitController.abort();
   }
 }
 

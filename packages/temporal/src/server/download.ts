@@ -24,7 +24,10 @@ interface Archive {
  * archive of this platform, downloads it and unpacks the one file. The SDK's own function also starts the server, so it
  * cannot be used here.
  */
-export function downloadInstaller(version: string, options: { serviceUrl: string; env: Env }): Installer {
+export function createDownloadInstaller(
+  version: string,
+  options: { serviceUrl: string; env: Env },
+): Installer {
   return async (scratchFolder) => {
     try {
       const archive = await requestArchive(version, options.serviceUrl);

@@ -31,7 +31,7 @@ function createScript(path: string, body: string): string {
 const CACHED_BINARY_PATH = 'cache/heddle/temporal/v1.3.0/temporal';
 
 /** Creates a `go` that runs `setup`, logs its call to the file `built`, and builds a command with server 3.0.0. */
-function createGo(setup = ''): void {
+function createFakeGo(setup = ''): void {
   createScript(
     'bin/go',
     `${setup}
@@ -40,7 +40,7 @@ function createGo(setup = ''): void {
   );
 }
 
-const readBuilds = (): string[] =>
+const readBuildCalls = (): string[] =>
   existsSync(join(folder, 'built')) ? readFileSync(join(folder, 'built'), 'utf8').trim().split('\n') : [];
 
 const messages: string[] = [];
@@ -89,18 +89,20 @@ describe('the order of the sources', () => {
   });
 
   it('the cache comes before a build', async () => {
-    createGo();
+    createFakeGo();
     const path = createScript(CACHED_BINARY_PATH, temporalScript('2.0.0'));
     expect(await find()).toMatchObject({ source: 'cache', binary: { path } });
-    expect(readBuilds()).toEqual([]);
+    expect(readBuildCalls()).toEqual([]);
   });
 
   it('a build comes before the download, and fills the cache', async () => {
-    createGo();
+    createFakeGo();
     const path = join(folder, CACHED_BINARY_PATH);
     expect(await find()).toEqual({ kind: 'binary', source: 'go', binary: { path, serverVersion: '3.0.0' } });
     expect(await find()).toMatchObject({ source: 'cache' });
-    expect(readBuilds()).toEqual(['install -ldflags=-s -w github.com/temporalio/cli/cmd/temporal@v1.3.0']);
+    expect(readBuildCalls()).toEqual([
+      'install -ldflags=-s -w github.com/temporalio/cli/cmd/temporal@v1.3.0',
+    ]);
   });
 
   it('without XDG_CACHE_HOME the cache is in the home folder', async () => {
@@ -110,10 +112,10 @@ describe('the order of the sources', () => {
   });
 
   it('tries only the sources of the options', async () => {
-    createGo();
+    createFakeGo();
     const result = await find({ sources: ['PATH', 'cache'] });
     expect(result).toEqual({ kind: 'none', reason: expect.not.stringMatching(/go:|download:/) });
-    expect(readBuilds()).toEqual([]);
+    expect(readBuildCalls()).toEqual([]);
   });
 });
 
@@ -142,13 +144,13 @@ describe('a source that does not work', () => {
 
   it('a broken command in the cache is rebuilt', async () => {
     createScript(CACHED_BINARY_PATH, 'exit 1');
-    createGo();
+    createFakeGo();
     expect(await find()).toMatchObject({ source: 'go', binary: { serverVersion: '3.0.0' } });
   });
 
   it('leftovers of a killed build are not used', async () => {
     createScript('cache/heddle/temporal/v1.3.0/making/bin/temporal', temporalScript('1.0.0'));
-    createGo('test ! -e "$GOBIN" || exit 9');
+    createFakeGo('test ! -e "$GOBIN" || exit 9');
     expect(await find()).toMatchObject({ source: 'go', binary: { serverVersion: '3.0.0' } });
   });
 
@@ -170,7 +172,7 @@ describe('a source that does not work', () => {
   });
 
   it('the reason names an unusable cache folder', async () => {
-    createGo();
+    createFakeGo();
     writeFileSync(join(folder, 'cache'), '');
     const result = await find();
     expect(result).toMatchObject({
@@ -181,20 +183,20 @@ describe('a source that does not work', () => {
 
 describe('a build', () => {
   it('is announced with its duration', async () => {
-    createGo();
+    createFakeGo();
     await find();
     expect(messages[0]).toMatch(/^No Temporal server found: building v1\.3\.0 with .*go\. .*3 to 5 minutes/);
   });
 
   it('targets this machine, even if go is configured for another target', async () => {
-    createGo(`test -z "$GOOS$GOARCH$GOFLAGS" || { echo "$GOOS $GOARCH $GOFLAGS" >&2; exit 1; }`);
+    createFakeGo(`test -z "$GOOS$GOARCH$GOFLAGS" || { echo "$GOOS $GOARCH $GOFLAGS" >&2; exit 1; }`);
     const env = { GOOS: 'plan9', GOARCH: 'mips', GOFLAGS: '-mod=vendor' };
     expect(await find({ env })).toMatchObject({ source: 'go' });
   });
 
   it('runs once for several concurrent searches', async () => {
     // The first search waits until the second one waits for it.
-    createGo(`while [ ! -e "${folder}/waiting" ]; do sleep 0.05; done`);
+    createFakeGo(`while [ ! -e "${folder}/waiting" ]; do sleep 0.05; done`);
     const log = (line: string): void => {
       if (line.startsWith('Waiting for another process')) writeFileSync(join(folder, 'waiting'), '');
     };
@@ -203,7 +205,7 @@ describe('a build', () => {
       expect.objectContaining({ kind: 'binary', source: 'go' }),
       expect.objectContaining({ kind: 'binary', source: 'go' }),
     ]);
-    expect(readBuilds()).toHaveLength(1);
+    expect(readBuildCalls()).toHaveLength(1);
   });
 });
 

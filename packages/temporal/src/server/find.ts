@@ -1,7 +1,7 @@
-import { goInstaller } from './build.ts';
+import { createGoInstaller } from './build.ts';
 import { cachedBinaryPath, cacheFolder, installOnce, type Installer } from './cache.ts';
 import { type Env, isExecutable, findOnPath, runCommand } from './command.ts';
-import { DOWNLOAD_SERVICE_URL, downloadInstaller } from './download.ts';
+import { DOWNLOAD_SERVICE_URL, createDownloadInstaller } from './download.ts';
 
 /** The newest version of the Temporal CLI that `go install` builds from the module proxy. It contains server 1.27.1. */
 const CLI_VERSION = 'v1.3.0';
@@ -46,10 +46,10 @@ export interface FindOptions {
   readonly downloadServiceUrl?: string;
 }
 
-type Attempt =
+type SourceResult =
   | Exclude<FoundServer, { kind: 'none' }>
   | { readonly kind: 'unavailable'; readonly reason: string };
-type Finder = (options: FindOptions) => Promise<Attempt>;
+type Finder = (options: FindOptions) => Promise<SourceResult>;
 
 /**
  * Finds a server, or a command to start one, from the first source that has either. The last two sources build or
@@ -61,9 +61,9 @@ export async function findServer(options: FindOptions): Promise<FoundServer> {
   const { sources = SOURCES } = options;
   const reasons: string[] = [];
   for (const source of SOURCES.filter((candidate) => sources.includes(candidate))) {
-    const attempt = await FINDERS[source](options);
-    if (attempt.kind !== 'unavailable') return attempt;
-    reasons.push(`${source}: ${attempt.reason}`);
+    const result = await FINDERS[source](options);
+    if (result.kind !== 'unavailable') return result;
+    reasons.push(`${source}: ${result.reason}`);
     if (isConfigured(source, options.env)) break;
   }
   return { kind: 'none', reason: `No Temporal server found. ${reasons.join('; ')}. ${HINT}` };
@@ -79,44 +79,48 @@ function isConfigured(source: ServerSource, env: Env): boolean {
 const FINDERS: Readonly<Record<ServerSource, Finder>> = {
   TEMPORAL_ADDRESS: async ({ env }) => {
     const address = env['TEMPORAL_ADDRESS'];
-    if (!address) return unavailableAttempt('not set');
+    if (!address) return unavailableResult('not set');
     return /^[^\s/]+:\d+$/.test(address)
       ? { kind: 'address', address }
-      : unavailableAttempt(`"${address}" is not of the form host:port`);
+      : unavailableResult(`"${address}" is not of the form host:port`);
   },
   TEMPORAL_CLI: async ({ env }) => {
     const command = env['TEMPORAL_CLI'];
-    if (!command) return unavailableAttempt('not set');
+    if (!command) return unavailableResult('not set');
     const path = command.includes('/') ? command : findOnPath(command, env);
-    return path ? probe(path, 'TEMPORAL_CLI', env) : unavailableAttempt(`${command} is not on PATH`);
+    return path ? probe(path, 'TEMPORAL_CLI', env) : unavailableResult(`${command} is not on PATH`);
   },
   PATH: async ({ env }) => {
     const path = findOnPath('temporal', env);
-    return path ? probe(path, 'PATH', env) : unavailableAttempt('temporal is not on PATH');
+    return path ? probe(path, 'PATH', env) : unavailableResult('temporal is not on PATH');
   },
   cache: async ({ env }) => {
     const path = cachedBinaryPath(cacheFolder(env, CLI_VERSION));
-    return isExecutable(path) ? probe(path, 'cache', env) : unavailableAttempt(`${path} does not exist yet`);
+    return isExecutable(path) ? probe(path, 'cache', env) : unavailableResult(`${path} does not exist yet`);
   },
-  go: async (options) => install('go', options, goInstaller(CLI_VERSION, options.env, options.log)),
+  go: async (options) => install('go', options, createGoInstaller(CLI_VERSION, options.env, options.log)),
   download: async (options) => {
     const serviceUrl = options.downloadServiceUrl ?? DOWNLOAD_SERVICE_URL;
-    return install('download', options, downloadInstaller(CLI_VERSION, { serviceUrl, env: options.env }));
+    return install(
+      'download',
+      options,
+      createDownloadInstaller(CLI_VERSION, { serviceUrl, env: options.env }),
+    );
   },
 };
 
-function unavailableAttempt(reason: string): Attempt {
+function unavailableResult(reason: string): SourceResult {
   return { kind: 'unavailable', reason };
 }
 
-async function probe(path: string, source: ServerSource, env: Env): Promise<Attempt> {
-  const result = await serverVersionOf(path, env);
-  if (result.problem !== undefined) return unavailableAttempt(result.problem);
+async function probe(path: string, source: ServerSource, env: Env): Promise<SourceResult> {
+  const result = await readServerVersion(path, env);
+  if (result.problem !== undefined) return unavailableResult(result.problem);
   return { kind: 'binary', binary: { path, serverVersion: result.serverVersion }, source };
 }
 
 /** Returns the version of the server in a command, or the reason why the command cannot be used. */
-async function serverVersionOf(
+async function readServerVersion(
   path: string,
   env: Env,
 ): Promise<{ serverVersion: string; problem?: undefined } | { problem: string }> {
@@ -132,17 +136,17 @@ async function install(
   source: ServerSource,
   { env, log }: FindOptions,
   installer: Installer,
-): Promise<Attempt> {
+): Promise<SourceResult> {
   const folder = cacheFolder(env, CLI_VERSION);
   const path = cachedBinaryPath(folder);
   try {
     const problem = await installOnce(folder, {
-      isReady: async () => isExecutable(path) && (await serverVersionOf(path, env)).problem === undefined,
+      isReady: async () => isExecutable(path) && (await readServerVersion(path, env)).problem === undefined,
       install: installer,
       onWait: () => log(`Waiting for another process that installs Temporal ${CLI_VERSION} into ${folder}.`),
     });
-    return problem === undefined ? await probe(path, source, env) : unavailableAttempt(problem);
+    return problem === undefined ? await probe(path, source, env) : unavailableResult(problem);
   } catch (error) {
-    return unavailableAttempt(`cannot use the cache folder ${folder}: ${(error as Error).message}`);
+    return unavailableResult(`cannot use the cache folder ${folder}: ${(error as Error).message}`);
   }
 }

@@ -10,5 +10,5 @@ export {
   startDevServer,
   type StartResult,
 } from './dev-server.ts';
-export { type ExpectedServer, findReadinessProblem } from './ready.ts';
+export { type ExpectedServer, findReadinessProblem } from './readiness.ts';
 export type { Env } from './command.ts';

@@ -12,7 +12,7 @@ const EXIT_ON_TERM = `trap 'echo stopping; exit 0' TERM; `;
 /** Shell code that ignores SIGTERM. */
 const IGNORE_TERM = `trap '' TERM; `;
 /** Shell code that prints a line, and then runs until a signal ends it. */
-const RUN = 'echo up; while :; do sleep 0.05; done';
+const RUN_UNTIL_SIGNAL = 'echo up; while :; do sleep 0.05; done';
 const POLL_OPTIONS = { timeout: 20_000 };
 
 /** Creates a file for a server's output. */
@@ -31,7 +31,7 @@ describe('stopping a server', () => {
   it('sends SIGTERM and resolves when it has ended', async () => {
     const { fd, read } = createLog();
     const server = await startSupervisedProcess({
-      command: ['/bin/sh', '-c', EXIT_ON_TERM + RUN],
+      command: ['/bin/sh', '-c', EXIT_ON_TERM + RUN_UNTIL_SIGNAL],
       logFd: fd,
     });
     await expect.poll(read, POLL_OPTIONS).toBe('up\n');
@@ -43,7 +43,7 @@ describe('stopping a server', () => {
   it('kills it and its children after the grace period', async () => {
     const { fd, read } = createLog();
     const server = await startSupervisedProcess({
-      command: ['/bin/sh', '-c', IGNORE_TERM + RUN],
+      command: ['/bin/sh', '-c', IGNORE_TERM + RUN_UNTIL_SIGNAL],
       logFd: fd,
       graceMs: 100,
     });
@@ -83,7 +83,11 @@ describe('a server', () => {
     ['is killed if it ignores SIGTERM', IGNORE_TERM, 'up\n'],
   ])('whose starting process is killed with SIGKILL %s', async (_, shellCode, output) => {
     const module = JSON.stringify(new URL('process-supervisor.ts', import.meta.url).href);
-    const options = JSON.stringify({ command: ['/bin/sh', '-c', shellCode + RUN], logFd: 1, graceMs: 100 });
+    const options = JSON.stringify({
+      command: ['/bin/sh', '-c', shellCode + RUN_UNTIL_SIGNAL],
+      logFd: 1,
+      graceMs: 100,
+    });
     const code = `import { startSupervisedProcess } from ${module}; await startSupervisedProcess(${options});`;
     const starter = spawn(process.execPath, ['--input-type=module', '-e', code], {
       stdio: ['ignore', 'pipe', 'inherit'],

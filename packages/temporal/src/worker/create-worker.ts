@@ -3,8 +3,8 @@ import type { RuntimeDependencies } from '@heddle/engine/runtime';
 import type { SharedStores } from '@heddle/engine/stores';
 import { Launcher } from '../client/launcher.ts';
 import { UnstartedRunSweeper } from '../client/unstarted-run-sweeper.ts';
-import { openDeployment, openSharedStores } from '../deployment.ts';
-import type { Deployment } from '../deployment.ts';
+import { connectToDeployment, openSharedStores } from '../deployment.ts';
+import type { DeploymentConnection } from '../deployment.ts';
 import type { OnDecryptError } from '../encryption.ts';
 import type {
   BlockOptions,
@@ -28,7 +28,7 @@ export type WorkerOptions = ServerOptions &
     /** Address for `/healthz` and `/metrics`; default: none. */
     http?: EndpointOptions;
     /** Path of a workflow bundle that replaces the one of this package. */
-    bundle?: string;
+    bundlePath?: string;
   };
 
 /** A polling worker: it executes runs until it is stopped. */
@@ -49,7 +49,7 @@ export interface HeddleWorker {
   status(): WorkerStatus;
 }
 
-const DEFAULT_STOP: StopOptions = { drainMs: 10_000, killMs: 5000 };
+const DEFAULT_STOP_OPTIONS: StopOptions = { drainMs: 10_000, killMs: 5000 };
 
 /**
  * Starts a worker for the runs of a deployment. Resolves when the worker polls.
@@ -81,17 +81,19 @@ async function openWorker(
   options: WorkerOptions,
   { stores, closeSteps, close }: OpenContext,
 ): Promise<HeddleWorker> {
-  const { tuning = {}, bundle, http } = options;
+  const { tuning = {}, bundlePath, http } = options;
   await requireIsolation(options);
   const resources = createWorkerResources(stores, options);
   closeSteps.push(() => resources.close());
-  const deployment = await openDeployment(options, createDecryptErrorHandler(resources.dependencies));
+  const deployment = await connectToDeployment(options, createDecryptErrorHandler(resources.dependencies));
   // Closing fails while a worker that hangs or never ran uses the connection. It then stays open until the process
   // ends.
   closeSteps.push(() => deployment.connection.close().catch(() => undefined));
-  const group = await WorkerGroup.start(resources.dependencies, { deployment, tuning, bundle });
+  const group = await WorkerGroup.start(resources.dependencies, { deployment, tuning, bundlePath });
   const worker = new RunningWorker(group, close, () => resources.dependencies.codeService.stats());
-  closeSteps.push(() => group.stop({ drainMs: 0, killMs: DEFAULT_STOP.killMs }).then(() => undefined));
+  closeSteps.push(() =>
+    group.stop({ drainMs: 0, killMs: DEFAULT_STOP_OPTIONS.killMs }).then(() => undefined),
+  );
   if (group.roles.includes('engine')) closeSteps.push(startSweeper(resources.dependencies, deployment));
   if (http) {
     const endpoint = await openEndpoint(http, () => worker.status());
@@ -107,12 +109,17 @@ export function createDecryptErrorHandler(dependencies: RuntimeDependencies): On
   return (error, runId) => {
     dependencies.onError(error, runId);
     if (runId !== undefined)
-      runs.suspend(runId, error.message).catch((fault: unknown) => dependencies.onError(fault, runId));
+      runs
+        .suspend(runId, error.message)
+        .catch((suspendError: unknown) => dependencies.onError(suspendError, runId));
   };
 }
 
 /** Starts the sweeper of unstarted runs. Returns a function that stops it. */
-export function startSweeper(runtime: RuntimeDependencies, { client, queues, profile }: Deployment) {
+export function startSweeper(
+  runtime: RuntimeDependencies,
+  { client, queues, profile }: DeploymentConnection,
+) {
   const launcher = new Launcher({ client, taskQueue: queues.engine, eager: false });
   const sweeper = new UnstartedRunSweeper({ runtime, launcher, profile });
   sweeper.start();
@@ -142,7 +149,7 @@ class RunningWorker implements HeddleWorker {
   }
 
   async stop(options: Partial<StopOptions> = {}): Promise<void> {
-    await this.#group.stop({ ...DEFAULT_STOP, ...options });
+    await this.#group.stop({ ...DEFAULT_STOP_OPTIONS, ...options });
     await this.finished.catch(() => undefined);
   }
 

@@ -34,11 +34,11 @@ export async function openEndpoint(
     const { statusCode, contentType, body } = createResponse(request.url, readStatus());
     response.writeHead(statusCode, { 'content-type': contentType }).end(body);
   });
-  const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
+  const { promise: listenPromise, resolve, reject } = Promise.withResolvers<void>();
   // Stays registered, because an error while the server listens (no free file descriptor) must not end the process.
   server.on('error', reject);
   server.listen(port, host, resolve);
-  await listening.catch((error: Error) => {
+  await listenPromise.catch((error: Error) => {
     throw new EngineError(
       'OPTIONS_INVALID',
       `The health endpoint cannot listen on ${host}:${port}: ${error.message}. Choose another port.`,
@@ -70,7 +70,7 @@ function createResponse(url: string | undefined, status: WorkerStatus): Endpoint
     return {
       statusCode: 404,
       contentType: PLAIN_TEXT,
-      body: 'Not found. The endpoints are /healthz and /metrics.\n',
+      body: 'Not found. The paths are /healthz and /metrics.\n',
     };
   return {
     statusCode: status.state === 'polling' ? 200 : 503,

@@ -14,7 +14,7 @@ const MIN_DEFAULT_CACHE_SIZE = 50;
 const MIN_CONFIGURED_CACHE_SIZE = 2;
 
 /** Memory limits of a process, in MiB. */
-export interface Memory {
+export interface MemoryLimits {
   /** Memory of the machine or the container. */
   totalMiB: number;
   /** Limit of one V8 heap. Workflows have a separate heap. */
@@ -34,7 +34,7 @@ export function workflowCacheSize(configuredSize: number | undefined): number {
 }
 
 /** Returns the number of cached workflows that the memory allows. */
-export function defaultCacheSize({ totalMiB, heapMiB }: Memory = memoryOfProcess()): number {
+export function defaultCacheSize({ totalMiB, heapMiB }: MemoryLimits = readMemoryLimits()): number {
   const availableMiB = Math.min(totalMiB - BASE_MIB, heapMiB * HEAP_SHARE);
   return Math.max(
     MIN_DEFAULT_CACHE_SIZE,
@@ -42,7 +42,7 @@ export function defaultCacheSize({ totalMiB, heapMiB }: Memory = memoryOfProcess
   );
 }
 
-function memoryOfProcess(): Memory {
+function readMemoryLimits(): MemoryLimits {
   return { totalMiB: totalBytes() / 1048576, heapMiB: getHeapStatistics().heap_size_limit / 1048576 };
 }
 

@@ -1,5 +1,5 @@
 import { EngineError } from '@heddle/core';
-import type { Deployment } from '../deployment.ts';
+import type { DeploymentConnection } from '../deployment.ts';
 import type { WorkerTuning } from '../options.ts';
 
 export type DeploymentVersion = NonNullable<WorkerTuning['version']>;
@@ -21,7 +21,7 @@ export function versioningOptions({ deployment: deploymentName, build: buildId }
  * that does not support worker deployments, or has them disabled, would give the worker neither work nor an error.
  */
 export async function waitForVersion(
-  { connection, namespace }: Pick<Deployment, 'connection' | 'namespace'>,
+  { connection, namespace }: Pick<DeploymentConnection, 'connection' | 'namespace'>,
   { deployment: deploymentName, build }: DeploymentVersion,
 ): Promise<void> {
   let cause: unknown;

@@ -39,7 +39,7 @@ class FakeWorker {
   }
 }
 
-function groupOf(...workers: FakeWorker[]): { group: WorkerGroup; shutdown: AbortController } {
+function createGroup(...workers: FakeWorker[]): { group: WorkerGroup; shutdown: AbortController } {
   const shutdown = new AbortController();
   return {
     group: new WorkerGroup(workers, { shutdown, meter: new TaskMeter(), roles: ['engine'] }),
@@ -49,7 +49,7 @@ function groupOf(...workers: FakeWorker[]): { group: WorkerGroup; shutdown: Abor
 
 it('a failing worker stops the others, and `finished` rejects with its error', async () => {
   const [failingWorker, otherWorker] = [new FakeWorker(), new FakeWorker()];
-  const { group } = groupOf(failingWorker, otherWorker);
+  const { group } = createGroup(failingWorker, otherWorker);
   expect(group.isPolling).toBe(true);
   failingWorker.fail(new Error('no route to host'));
   await expect(group.finished).rejects.toThrow('no route to host');
@@ -58,7 +58,7 @@ it('a failing worker stops the others, and `finished` rejects with its error', a
 
 it('reports a failed worker even if another one hangs', async () => {
   const [failingWorker, otherWorker] = [new FakeWorker(), new FakeWorker({ hangs: true })];
-  const { group, shutdown } = groupOf(failingWorker, otherWorker);
+  const { group, shutdown } = createGroup(failingWorker, otherWorker);
   failingWorker.fail(new Error('no route to host'));
   await vi.advanceTimersByTimeAsync(6000);
   expect(shutdown.signal.aborted).toBe(true);
@@ -68,7 +68,7 @@ it('reports a failed worker even if another one hangs', async () => {
 
 it('detects and abandons a worker that the SDK has stopped and whose block never ends', async () => {
   const worker = new FakeWorker({ hangs: true });
-  const { group } = groupOf(worker);
+  const { group } = createGroup(worker);
   worker.state = 'STOPPING';
   await vi.advanceTimersByTimeAsync(12_000);
   expect(await group.finished).toBe(true);
@@ -76,7 +76,7 @@ it('detects and abandons a worker that the SDK has stopped and whose block never
 });
 
 it('stop lets blocks finish, then aborts them, then abandons a hanging worker', async () => {
-  const { group, shutdown } = groupOf(new FakeWorker({ hangs: true }));
+  const { group, shutdown } = createGroup(new FakeWorker({ hangs: true }));
   const stopPromise = group.stop({ drainMs: 2000, killMs: 1000 });
   await vi.advanceTimersByTimeAsync(1900);
   expect(shutdown.signal.aborted).toBe(false);
@@ -87,7 +87,7 @@ it('stop lets blocks finish, then aborts them, then abandons a hanging worker', 
 });
 
 it('stop returns immediately if no block runs, and does not abort blocks later', async () => {
-  const { group, shutdown } = groupOf(new FakeWorker(), new FakeWorker());
+  const { group, shutdown } = createGroup(new FakeWorker(), new FakeWorker());
   expect(await group.stop({ drainMs: 2000, killMs: 1000 })).toBe(false);
   await vi.advanceTimersByTimeAsync(5000);
   expect(shutdown.signal.aborted).toBe(false);

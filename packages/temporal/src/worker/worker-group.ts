@@ -4,7 +4,7 @@ import type { RuntimeDependencies } from '@heddle/engine/runtime';
 import { Worker } from '@temporalio/worker';
 import type { WorkerOptions, WorkerStatus } from '@temporalio/worker';
 import { createActivities } from '../activities/activities.ts';
-import type { Deployment } from '../deployment.ts';
+import type { DeploymentConnection } from '../deployment.ts';
 import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 import type { ProcessRole, WorkerTuning } from '../options.ts';
 import { workflowCacheSize } from './memory.ts';
@@ -19,14 +19,14 @@ const HEARTBEAT_THROTTLE_MS = 500;
 /** Interval between checks for workers that the SDK has stopped by itself. */
 const CHECK_INTERVAL_MS = 500;
 /** Phases of stopping after a worker has failed. Short, because other workers wait to run the blocks. */
-const STOP_AFTER_FAILURE = { drainMs: 5000, killMs: 5000 } as const;
+const FAILURE_STOP_OPTIONS = { drainMs: 5000, killMs: 5000 } as const;
 const ALL_ROLES: readonly ProcessRole[] = ['engine', 'effects', 'segments'];
 
 export interface WorkerGroupOptions {
-  deployment: Deployment;
+  deployment: DeploymentConnection;
   tuning: WorkerTuning;
   /** Path of a bundle that replaces the prebuilt one. */
-  bundle: string | undefined;
+  bundlePath: string | undefined;
 }
 
 /** The phases of stopping a worker, in milliseconds. */
@@ -74,7 +74,7 @@ export class WorkerGroup {
     this.#workerRuns = Promise.all(
       workers.map((worker) => worker.run().catch((error: unknown) => this.#fail(error))),
     );
-    this.finished = this.#finish();
+    this.finished = this.#waitUntilFinished();
     // Prevents an unhandled rejection if the host does not await `finished`.
     this.finished.catch(() => undefined);
   }
@@ -96,14 +96,14 @@ export class WorkerGroup {
       workers.push(
         await Worker.create({
           ...commonOptions(options, meter),
-          ...ROLE_OPTIONS[role](activities, options),
+          ...ROLE_OPTIONS_FACTORIES[role](activities, options),
           taskQueue: queues[role],
         }),
       );
     const group = new WorkerGroup(workers, { shutdown, meter, roles });
     if (version)
       await waitForVersion(options.deployment, version).catch(async (error: unknown) => {
-        await group.stop({ drainMs: 0, killMs: STOP_AFTER_FAILURE.killMs });
+        await group.stop({ drainMs: 0, killMs: FAILURE_STOP_OPTIONS.killMs });
         throw error;
       });
     return group;
@@ -140,14 +140,14 @@ export class WorkerGroup {
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
-    this.#stopWorkers(STOP_AFTER_FAILURE);
+    this.#stopWorkers(FAILURE_STOP_OPTIONS);
   }
 
-  async #finish(): Promise<boolean> {
+  async #waitUntilFinished(): Promise<boolean> {
     // A failed worker reports its error only after its activities have ended. Its state shows the failure immediately.
     const checkTimer = setInterval(() => {
       if (this.#workers.some((worker) => worker.getState() !== 'RUNNING'))
-        this.#stopWorkers(STOP_AFTER_FAILURE);
+        this.#stopWorkers(FAILURE_STOP_OPTIONS);
     }, CHECK_INTERVAL_MS);
     checkTimer.unref();
     const isAbandoned = await Promise.race([this.#workerRuns.then(() => false), this.#abandonment.promise]);
@@ -158,7 +158,7 @@ export class WorkerGroup {
 }
 
 type Activities = ReturnType<typeof createActivities>;
-type RoleOptions = (activities: Activities, options: WorkerGroupOptions) => Partial<WorkerOptions>;
+type CreateRoleOptions = (activities: Activities, options: WorkerGroupOptions) => Partial<WorkerOptions>;
 
 function commonOptions(
   { deployment, tuning }: WorkerGroupOptions,
@@ -179,9 +179,9 @@ function commonOptions(
   };
 }
 
-const ROLE_OPTIONS: { [role in ProcessRole]: RoleOptions } = {
-  engine: (activities, { bundle = BUNDLE_PATH, tuning }) => ({
-    workflowBundle: { codePath: bundle },
+const ROLE_OPTIONS_FACTORIES: { [role in ProcessRole]: CreateRoleOptions } = {
+  engine: (activities, { bundlePath = BUNDLE_PATH, tuning }) => ({
+    workflowBundle: { codePath: bundlePath },
     activities: {
       [SEGMENT_ACTIVITY]: activities[SEGMENT_ACTIVITY],
       [SETTLE_ACTIVITY]: activities[SETTLE_ACTIVITY],

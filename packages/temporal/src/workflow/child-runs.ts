@@ -13,11 +13,11 @@ import {
 } from '@temporalio/workflow';
 import type { ChildMessage, ChildStart, RunInput } from '../messages.ts';
 import { RUN_FAILED, RUN_WORKFLOW } from '../messages.ts';
-import { visibilityOptions } from '../search-attributes.ts';
+import { visibilityOptionsOf } from '../search-attributes.ts';
 import type { Inbox } from './inbox.ts';
 import { nodeAt } from './run-history.ts';
 import type { RunHistory } from './run-history.ts';
-import { createBlockedBatch, createLostBatch, createTimerBatch } from './synthetic-events.ts';
+import { createBlockedEventBatch, createLostChildBatch, createTimerBatch } from './synthetic-events.ts';
 import type { Timers } from './timers.ts';
 
 interface ChildRunsContext {
@@ -67,7 +67,7 @@ export class ChildRuns {
         if (cause instanceof ApplicationFailure && cause.type === RUN_FAILED) return;
         // A fault that stops a child run is not a failure of its block: it also stops this run, with the same reason.
         if (!(cause instanceof TerminatedFailure || cause instanceof TimeoutFailure)) throw cause ?? error;
-        inbox.post({ batch: createLostBatch(history.skeleton, toLostChild(child)) });
+        inbox.post({ batch: createLostChildBatch(history.skeleton, toLostChild(child)) });
         // The block has failed and no longer needs its other child runs.
         this.cancel(child.at.join('.'));
       })
@@ -79,12 +79,12 @@ export class ChildRuns {
     const pendingChild = this.#pendingChildren.get(message.runId);
     if (pendingChild) pendingChild.waitReason = message.on;
     const siblings = pendingChild ? this.#siblingsOf(pendingChild.child) : [];
-    this.#postBlockedBatch({ ...message, on: waitReasonOf([{ waitReason: message.on }, ...siblings]) });
+    this.#postBlockedEvent({ ...message, on: waitReasonOf([{ waitReason: message.on }, ...siblings]) });
   }
 
-  #postBlockedBatch(message: ChildMessage, id?: string): void {
+  #postBlockedEvent(message: ChildMessage, id?: string): void {
     const { inbox, history } = this.#context;
-    inbox.post({ batch: createBlockedBatch(history.skeleton, message, id) });
+    inbox.post({ batch: createBlockedEventBatch(history.skeleton, message, id) });
   }
 
   #onEnd(child: ChildStart): void {
@@ -101,8 +101,8 @@ export class ChildRuns {
     const continues = nodeAt(this.#context.history.skeleton, at).class === 'effect';
     const waitReason = isLast ? null : waitReasonOf(siblings);
     if (continues && endedChild && endedChild.waitReason !== waitReason)
-      this.#postBlockedBatch({ at, runId, on: waitReason, atMs: Date.now() }, `ended:${runId}`);
-    if (isLast) this.#context.inbox.post({ retry: [toRunCommand(child)] });
+      this.#postBlockedEvent({ at, runId, on: waitReason, atMs: Date.now() }, `ended:${runId}`);
+    if (isLast) this.#context.inbox.post({ commandsToRetry: [toRunCommand(child)] });
   }
 
   #childrenAt(address: string): PendingChild[] {
@@ -122,7 +122,7 @@ export class ChildRuns {
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-      ...visibilityOptions(input),
+      ...visibilityOptionsOf(input),
       args: [{ ...input, parent: { workflowId: this.#context.input.runId, at: [...at] } }] as [RunInput],
     };
   }

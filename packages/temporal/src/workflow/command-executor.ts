@@ -40,7 +40,7 @@ interface ExecutorContext {
 export class CommandExecutor {
   readonly #context: ExecutorContext;
   /** Temporal commands so far: started activities, timers and child workflows. */
-  commandCount = 0;
+  temporalCommandCount = 0;
   /** Activities started so far. The input of each contains the entries that the store does not have yet. */
   activityCount = 0;
   readonly #timers: Timers;
@@ -113,7 +113,7 @@ export class CommandExecutor {
       this.#waitingCommands.push(commands);
       return;
     }
-    this.commandCount++;
+    this.temporalCommandCount++;
     this.activityCount++;
     const scope = new CancellationScope({ cancellable: true });
     this.#runningActivities.set(scope, new Set(commands.map(({ at }) => at.join('.'))));
@@ -123,7 +123,7 @@ export class CommandExecutor {
         (item) => this.#onEnd(scope, item),
         (error: unknown) => {
           if (!isCancellation(error)) this.#context.inbox.fail(error);
-          this.#onEnd(scope, { retry: commands });
+          this.#onEnd(scope, { commandsToRetry: commands });
         },
       );
   }
@@ -195,7 +195,7 @@ export class CommandExecutor {
     });
     const callerAddresses = new Set(result.children.map(({ at }) => at.join('.')));
     for (const child of result.children) {
-      this.commandCount++;
+      this.temporalCommandCount++;
       this.#children.start(child);
     }
     return {
@@ -206,7 +206,7 @@ export class CommandExecutor {
         tokens,
         ...(result.written && { written: result.written }),
       },
-      retry: commands.filter(({ at }) => !callerAddresses.has(at.join('.'))),
+      commandsToRetry: commands.filter(({ at }) => !callerAddresses.has(at.join('.'))),
       isSlow: result.over,
     };
   }
@@ -222,7 +222,7 @@ export class CommandExecutor {
     // Activities enforce the timeout of their block. Child runs have their own timer.
     if (timer === 'timeout') return;
     const { history, inbox } = this.#context;
-    this.commandCount++;
+    this.temporalCommandCount++;
     const name = `${timer}:${at.join('.')}`;
     this.#timers.set(name, dueMs, () => {
       inbox.post({ batch: createTimerBatch(history.skeleton, { at, timer, dueMs, attempt }) });

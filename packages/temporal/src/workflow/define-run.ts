@@ -12,7 +12,7 @@ import {
 import type { ChildMessage, RunInput } from '../messages.ts';
 import { CHILD_SIGNAL, INPUT_FORMAT, RUN_FAILED } from '../messages.ts';
 import { toStatusAttribute } from '../search-attributes.ts';
-import type { VisibleStatus } from '../search-attributes.ts';
+import type { RunStatusAttribute } from '../search-attributes.ts';
 import { writeRunData } from './activities.ts';
 import { CommandExecutor } from './command-executor.ts';
 import { drive } from './driver.ts';
@@ -30,12 +30,12 @@ const CHILDREN_TIMEOUT_MS = 10_000;
 const MAX_INPUT_BYTES = 1_900_000;
 
 /** Result of the workflow on the server. The output of the run is in its record. */
-export interface RunEnd {
+export interface WorkflowResult {
   status: 'completed';
 }
 
 /** Returns the workflow of a run. `sleepUntil`: the function with which the workflow waits for a point in time. */
-export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<RunEnd> {
+export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<WorkflowResult> {
   return async (input) => {
     if (input.format > INPUT_FORMAT) return rejectNewerFormat(input);
     const history = new RunHistory(input);
@@ -87,7 +87,9 @@ async function run(input: RunInput, { history, inbox, durability, executor }: Ru
   try {
     const carried = await drive({ ...dependencies, areHandlersIdle: allHandlersFinished });
     if (carried)
-      await continueAsNew<(next: RunInput) => Promise<RunEnd>>(checkSize({ ...input, begin: { carried } }));
+      await continueAsNew<(next: RunInput) => Promise<WorkflowResult>>(
+        checkSize({ ...input, begin: { carried } }),
+      );
     executor.stop();
     // A caller that has waited for the end of a cancelled run may assume that its child runs have ended too.
     if (executor.hasChildren) await condition(() => !executor.hasChildren, CHILDREN_TIMEOUT_MS);
@@ -114,7 +116,7 @@ function isEngineFault(error: unknown): error is Error {
 }
 
 /** Returns the workflow's result. Throws the failure or cancellation that the server shows for the run. */
-function toWorkflowResult({ profile }: RunInput, { end, skeleton }: RunHistory): RunEnd {
+function toWorkflowResult({ profile }: RunInput, { end, skeleton }: RunHistory): WorkflowResult {
   if (end?.status === 'cancelled') throw new CancelledFailure('The run was cancelled.');
   if (end?.status !== 'failed') return { status: 'completed' };
   const nodeIndex = end.at?.[0];
@@ -135,7 +137,7 @@ function upsertStatus({ profile }: RunInput, { end }: RunHistory, state: IdleSta
   upsertSearchAttributes([toStatusAttribute(statusOf(end?.status, state))]);
 }
 
-function statusOf(endStatus: VisibleStatus | undefined, state: IdleState): VisibleStatus {
+function statusOf(endStatus: RunStatusAttribute | undefined, state: IdleState): RunStatusAttribute {
   if (state === 'ended') return endStatus ?? 'failed';
   return state === 'running' ? 'running' : 'paused';
 }

@@ -50,7 +50,7 @@ export async function drive(dependencies: DriverDependencies): Promise<CarriedSt
     if (state !== 'running') await dependencies.writeRun();
     if (state !== reportedState) dependencies.onStateChange((reportedState = state));
     if (history.end) return undefined;
-    const budgetLevel = historyBudgetLevel(dependencies.input.profile, executor.commandCount);
+    const budgetLevel = historyBudgetLevel(dependencies.input.profile, executor.temporalCommandCount);
     if (budgetLevel !== 'available' && executor.isIdle && dependencies.areHandlersIdle()) {
       await dependencies.writeRun();
       // The next history does not get the messages that have arrived in the meantime.
@@ -93,10 +93,10 @@ function beginRun({ input, history }: DriverDependencies): Command[] {
 /** Applies all inputs in the inbox. Returns the commands that follow. */
 function processInbox({ history, inbox, executor }: DriverDependencies): Command[] {
   const commands: Command[] = [];
-  for (const { batch, retry = [], isSlow, onRecorded } of inbox.take()) {
+  for (const { batch, commandsToRetry = [], isSlow, onRecorded } of inbox.take()) {
     const result = batch ? history.applyBatch(batch) : { commands: [], seq: 0 };
     onRecorded?.(result.seq);
-    const pendingRetries = retry.filter((command) => history.isPending(command));
+    const pendingRetries = commandsToRetry.filter((command) => history.isPending(command));
     const nextCommands = result.commands.concat(pendingRetries);
     if (isSlow) executor.markSlow(nextCommands);
     for (const command of nextCommands) commands.push(command);
@@ -105,9 +105,9 @@ function processInbox({ history, inbox, executor }: DriverDependencies): Command
 }
 
 /**
- * Returns how far the history's budget is used. `soft-limit`: the run continues as new as soon as no work is pending.
- * `hard-limit`: the run starts no more activities until then. Commands are counted here, because the SDK's figures do
- * not change within a workflow task.
+ * Returns how much of the history's budget is used. `soft-limit`: the run continues as new as soon as no work is
+ * pending. `hard-limit`: the run starts no more activities until then. Commands are counted here, because the SDK's
+ * figures do not change within a workflow task.
  */
 function historyBudgetLevel(
   { budget }: Profile,

@@ -4,7 +4,7 @@ import type { ActivityCommand, EventBatch } from '../messages.ts';
 export interface InboxItem {
   batch?: EventBatch;
   /** Commands to execute again if they are still pending. */
-  retry?: readonly ActivityCommand[];
+  commandsToRetry?: readonly ActivityCommand[];
   /** True: the commands that follow from this item take too long for a workflow task. */
   isSlow?: boolean;
   /** Called with the length of the journal after the batch, or 0 if the batch was late and changed nothing. */

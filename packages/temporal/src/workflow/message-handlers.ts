@@ -28,11 +28,11 @@ export class CancelTracker {
   #isAnnounced = false;
   #isRequested = false;
 
-  /** `onUnannounced`: called if the workflow is cancelled without a signal. */
-  constructor(onUnannounced: () => void) {
+  /** `onUnannouncedRequest`: called if the workflow is cancelled without a signal. */
+  constructor(onUnannouncedRequest: () => void) {
     CancellationScope.current().cancelRequested.catch(() => {
       this.#isRequested = true;
-      if (!this.#isAnnounced) onUnannounced();
+      if (!this.#isAnnounced) onUnannouncedRequest();
     });
   }
 

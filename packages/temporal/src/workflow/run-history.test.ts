@@ -100,12 +100,18 @@ describe('RunHistory', () => {
     const history = startHistory();
     history.applyBatch(createBatch('one', [completedEvent([0])]));
     const runCommand = (index: number): Command => ({ type: 'run', at: [index], try: 1 });
-    const carry = (issuedCommands: Command[]): Command[] => {
+    const commandsAfterContinueAsNew = (issuedCommands: Command[]): Command[] => {
       const carried = JSON.parse(JSON.stringify(history.carriedState(issuedCommands))) as CarriedState;
       return new RunHistory({ skeleton: FORK, begin: { carried } }).carriedCommands();
     };
-    expect(carry([runCommand(2), runCommand(1), runCommand(2)])).toEqual([runCommand(2), runCommand(1)]);
-    expect(carry([runCommand(2), runCommand(0)])).toEqual([runCommand(1), runCommand(2)]);
+    expect(commandsAfterContinueAsNew([runCommand(2), runCommand(1), runCommand(2)])).toEqual([
+      runCommand(2),
+      runCommand(1),
+    ]);
+    expect(commandsAfterContinueAsNew([runCommand(2), runCommand(0)])).toEqual([
+      runCommand(1),
+      runCommand(2),
+    ]);
     expect(history.carriedState([runCommand(1), runCommand(2)])).not.toHaveProperty('order');
   });
 

@@ -36,7 +36,7 @@ export function createTimerBatch(
 }
 
 /** Returns the batch for a child run that reported what it waits for, or that it runs again. */
-export function createBlockedBatch(
+export function createBlockedEventBatch(
   skeleton: Region,
   { at, runId, on, atMs }: ChildMessage,
   id = `blocked:${runId}:${atMs}:${on}`,
@@ -49,7 +49,7 @@ export function createBlockedBatch(
 }
 
 /** Returns the batch for a child run that was terminated or timed out on the server. Its record has no end. */
-export function createLostBatch(
+export function createLostChildBatch(
   skeleton: Region,
   {
     at,

@@ -20,7 +20,7 @@ export function describeChildren(makeEngineSequence: () => EngineSequence): void
     const secondScriptedExecutor = new ScriptedExecutor();
     const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     const run = await secondEngine.attach(runId);
-    (await secondScriptedExecutor.nextCall('B')).done({ n: 5 });
+    (await secondScriptedExecutor.nextCall('B')).complete({ n: 5 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: { n: 5 } } });
     expect(secondScriptedExecutor.calls).toEqual(['B']);
     expect((await secondEngine.listRuns()).runs).toHaveLength(2);

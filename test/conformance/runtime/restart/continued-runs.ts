@@ -18,7 +18,7 @@ export function describeContinuedRuns(makeEngineSequence: () => EngineSequence):
     const repeatedCall = await secondScriptedExecutor.nextCall('B');
     expect(repeatedCall.context.idempotencyKey).toBe(context.idempotencyKey);
     expect(repeatedCall.attempt).toBe(1);
-    repeatedCall.done({ n: 2 });
+    repeatedCall.complete({ n: 2 });
     expect(await run.result()).toMatchObject({ runId, status: 'completed', output: { n: 3 } });
     expect([firstScriptedExecutor.calls, secondScriptedExecutor.calls]).toEqual([
       ['A', 'B'],
@@ -42,10 +42,10 @@ export function describeContinuedRuns(makeEngineSequence: () => EngineSequence):
     });
     const call = await scriptedExecutor.nextCall('A');
     const closePromise = firstEngine.close();
-    call.done({ n: 1 });
+    call.complete({ n: 1 });
     await closePromise;
     expect(scriptedExecutor.calls).toEqual(['A']);
-    expect(scriptedExecutor.aborted).toEqual([]);
+    expect(scriptedExecutor.abortedCalls).toEqual([]);
     const secondScriptedExecutor = new ScriptedExecutor({ B: () => ({ output: { n: 2 } }) });
     const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     await expect
@@ -63,7 +63,7 @@ export function describeContinuedRuns(makeEngineSequence: () => EngineSequence):
     await scriptedExecutor.nextCall('A');
     const secondScriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { ok: true } }) });
     const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
-    expect(scriptedExecutor.aborted).toEqual(['A']);
+    expect(scriptedExecutor.abortedCalls).toEqual(['A']);
     await expect
       .poll(() => secondEngine.getRun(runId), { timeout: 20_000 })
       .toMatchObject({ status: 'completed' });
@@ -82,13 +82,13 @@ export function describeContinuedRuns(makeEngineSequence: () => EngineSequence):
       ['Start -> L -> A', 'L -> Z'],
     );
     const { runId } = await firstEngine.start({ workflow: definition });
-    (await firstScriptedExecutor.nextCall('A.0')).done({ n: 0 });
+    (await firstScriptedExecutor.nextCall('A.0')).complete({ n: 0 });
     await firstScriptedExecutor.nextCall('A.1');
     const secondScriptedExecutor = new ScriptedExecutor();
     const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     const run = await secondEngine.attach(runId);
-    (await secondScriptedExecutor.nextCall('A.1')).done({ n: 1 });
-    (await secondScriptedExecutor.nextCall('A.2')).done({ n: 2 });
+    (await secondScriptedExecutor.nextCall('A.1')).complete({ n: 1 });
+    (await secondScriptedExecutor.nextCall('A.2')).complete({ n: 2 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [0, 1, 2] } });
     expect(secondScriptedExecutor.calls).toEqual(['A.1', 'A.2']);
   });
@@ -106,15 +106,15 @@ export function describeContinuedRuns(makeEngineSequence: () => EngineSequence):
     );
     const { runId } = await firstEngine.start({ workflow: definition });
     await firstScriptedExecutor.nextCall('A.0');
-    (await firstScriptedExecutor.nextCall('A.1')).done({ n: 1 });
+    (await firstScriptedExecutor.nextCall('A.1')).complete({ n: 1 });
     await firstScriptedExecutor.nextCall('A.2');
     const secondScriptedExecutor = new ScriptedExecutor();
     const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     const run = await secondEngine.attach(runId);
     const firstBranchCall = await secondScriptedExecutor.nextCall('A.0');
-    (await secondScriptedExecutor.nextCall('A.2')).done({ n: 2 });
-    (await secondScriptedExecutor.nextCall('A.3')).done({ n: 3 });
-    firstBranchCall.done({ n: 0 });
+    (await secondScriptedExecutor.nextCall('A.2')).complete({ n: 2 });
+    (await secondScriptedExecutor.nextCall('A.3')).complete({ n: 3 });
+    firstBranchCall.complete({ n: 0 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [0, 1, 2, 3] } });
     expect(secondScriptedExecutor.calls.toSorted()).toEqual(['A.0', 'A.2', 'A.3']);
   });
@@ -137,7 +137,7 @@ export function describeContinuedRuns(makeEngineSequence: () => EngineSequence):
     );
     const mocks = { types: { agent: ['one', 'two', 'three'] } };
     const { runId } = await firstEngine.start({ workflow: definition }, {}, { mocks });
-    (await firstScriptedExecutor.nextCall('B.0')).done();
+    (await firstScriptedExecutor.nextCall('B.0')).complete();
     await firstScriptedExecutor.nextCall('B.1');
     const secondScriptedExecutor = new ScriptedExecutor({ B: () => ({ output: {} }) });
     const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });

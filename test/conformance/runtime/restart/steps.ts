@@ -12,7 +12,7 @@ export function describeInterruptedSteps(makeEngineSequence: () => EngineSequenc
     const { runId } = await firstEngine.start({ workflow: workflow([work('A')], ['Start -> A']) });
     const { context } = await firstScriptedExecutor.nextCall('A');
     for (const key of ['one', 'two', 'three']) await context.step(key, () => key);
-    const stepStarts = ['post', 'put'].map((key) => {
+    const startPromises = ['post', 'put'].map((key) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const waitForever = (): Promise<null> => {
         resolve();
@@ -21,7 +21,7 @@ export function describeInterruptedSteps(makeEngineSequence: () => EngineSequenc
       void context.step(key, waitForever, { idempotent: key === 'put' });
       return promise;
     });
-    await Promise.all(stepStarts);
+    await Promise.all(startPromises);
     const secondScriptedExecutor = new ScriptedExecutor();
     const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     const run = await secondEngine.attach(runId);
@@ -40,7 +40,7 @@ export function describeInterruptedSteps(makeEngineSequence: () => EngineSequenc
     await expect(step('post')).rejects.toMatchObject({ code: 'STEP_OUTCOME_UNKNOWN' });
     expect(await step('put', true)).toBe('put again');
     expect(calls).toEqual(['put']);
-    repeatedCall.done({ ok: true });
+    repeatedCall.complete({ ok: true });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
   });
 }

@@ -56,7 +56,7 @@ export function describeTimers(makeEngineSequence: () => EngineSequence): void {
     clock.advance(1);
     const call = await secondScriptedExecutor.nextCall('A');
     expect(call.attempt).toBe(2);
-    call.done({ ok: true });
+    call.complete({ ok: true });
     expect(await run.result()).toMatchObject({ status: 'completed' });
     expect((await secondEngine.getLogs(runId)).at(-1)).toMatchObject({ blockName: 'A', tries: 2 });
   });

@@ -27,7 +27,7 @@ export function describeUnexecutedRuns(makeEngineSequence: () => EngineSequence)
     await expect(secondEngine.runFromBlock(runId, 'A')).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });
     expect(secondScriptedExecutor.calls).toEqual([]);
     const run = await secondEngine.attach(runId);
-    (await secondScriptedExecutor.nextCall('A')).done({ n: 1 });
+    (await secondScriptedExecutor.nextCall('A')).complete({ n: 1 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { n: 1 } });
   });
 

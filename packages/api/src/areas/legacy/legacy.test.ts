@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTestApi } from '../../../../../test/support/api.ts';
 import {
-  APPROVAL,
+  APPROVAL_WORKFLOW,
   FAILING_WORKFLOW,
   GREETING_WORKFLOW,
   LONG_WORKFLOW,
@@ -11,7 +11,7 @@ import { block, workflow } from '../../../../../test/support/workflow.ts';
 const api = await createTestApi();
 const { call, fetch } = api;
 
-const PLAIN = workflow([block('Words', 'variables', {})], ['Start -> Words']);
+const WORKFLOW_WITHOUT_RESPONSE_BLOCK = workflow([block('Words', 'variables', {})], ['Start -> Words']);
 
 async function run(id: string, body: object = {}, headers: { [name: string]: string } = {}) {
   const response = await fetch('POST', `/api/workflows/${id}/execute`, { body, headers });
@@ -36,7 +36,7 @@ describe('the legacy API', () => {
   });
 
   it('returns the output without a Response block', async () => {
-    const id = await api.deploy(PLAIN);
+    const id = await api.deploy(WORKFLOW_WITHOUT_RESPONSE_BLOCK);
     expect(await run(id)).toMatchObject({
       status: 200,
       body: {
@@ -81,17 +81,17 @@ describe('the legacy API', () => {
   });
 
   it('shows pause points, and accepts answers', async () => {
-    const id = await api.deploy(APPROVAL);
+    const id = await api.deploy(APPROVAL_WORKFLOW);
     const { body } = await run(id);
     const executionId = String(body['executionId']);
-    const paused = await call('GET', `/api/workflows/${id}/paused/${executionId}`);
-    expect(paused.body).toMatchObject({
+    const pausedResponse = await call('GET', `/api/workflows/${id}/paused/${executionId}`);
+    expect(pausedResponse.body).toMatchObject({
       status: 'paused',
       totalPauseCount: 1,
       pausePoints: [{ resumeStatus: 'paused' }],
     });
-    const [point] = (paused.body as { pausePoints: { contextId: string }[] }).pausePoints;
-    const resumePath = `/api/resume/${id}/${executionId}/${point?.contextId}`;
+    const [pausePoint] = (pausedResponse.body as { pausePoints: { contextId: string }[] }).pausePoints;
+    const resumePath = `/api/resume/${id}/${executionId}/${pausePoint?.contextId}`;
     expect(await call('POST', resumePath, { body: { ok: 'perhaps' } })).toMatchObject({
       status: 400,
       body: { error: expect.any(String) },
@@ -115,7 +115,7 @@ describe('the legacy API', () => {
   });
 
   it('returns 404 for jobs of other workspaces', async () => {
-    const id = await api.deploy(PLAIN);
+    const id = await api.deploy(WORKFLOW_WITHOUT_RESPONSE_BLOCK);
     const { body } = await run(id);
     const { engine, store } = api;
     const otherApi = await createTestApi({ engine, store });

@@ -24,8 +24,8 @@ const COMMON_FIELDS = {
   legacy: true,
   query: noQuery,
 } as const;
-const READ = { ...COMMON_FIELDS, scope: 'api:read', role: 'read' } as const;
-const WRITE = { ...COMMON_FIELDS, scope: 'api:write', role: 'write' } as const;
+const READ_FIELDS = { ...COMMON_FIELDS, scope: 'api:read', role: 'read' } as const;
+const WRITE_FIELDS = { ...COMMON_FIELDS, scope: 'api:write', role: 'write' } as const;
 const EXECUTE_ERRORS = [400, 401, 402, 403, 404, 409, 413, 415, 429, 503] as const;
 
 /** Returns the data of a reply of the v2 API. Throws a TypeError for a reply without data. */
@@ -35,7 +35,7 @@ function dataOf<Data>(reply: Reply): Data {
 }
 
 export const executeLegacy = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   id: 'executeWorkflow',
   method: 'POST',
   path: '/api/workflows/{workflowId}/execute',
@@ -60,7 +60,7 @@ export const executeLegacy = defineOperation({
   ],
   workflowResponses: 'The status, headers and data of a Response block of the workflow',
   errors: EXECUTE_ERRORS,
-  executes: true,
+  executesWorkflow: true,
   check({ headers, body, principal }) {
     requireValidRunId(headers);
     requireValidCombination(toExecuteBody(body, modesOf(headers)), headers, principal);
@@ -114,7 +114,7 @@ function toExecuteBody(
 }
 
 export const getExecution = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'getExecution',
   method: 'GET',
   path: '/api/workflows/{workflowId}/executions/{executionId}',
@@ -147,7 +147,7 @@ export const getExecution = defineOperation({
 });
 
 export const cancelExecution = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   id: 'cancelExecution',
   method: 'POST',
   path: '/api/workflows/{workflowId}/executions/{executionId}/cancel',
@@ -166,7 +166,7 @@ export const cancelExecution = defineOperation({
 });
 
 export const resumeExecution = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   id: 'resumeExecution',
   method: 'POST',
   path: '/api/resume/{workflowId}/{executionId}/{contextId}',
@@ -204,7 +204,7 @@ export const resumeExecution = defineOperation({
 const JOB_STATUSES: { [status: string]: string } = { running: 'processing', paused: 'processing' };
 
 export const getJob = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'getJob',
   method: 'GET',
   path: '/api/jobs/{jobId}',

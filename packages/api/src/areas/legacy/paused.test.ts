@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ORIGIN, createTestApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, GREETING_WORKFLOW } from '../../../../../test/support/api-workflows.ts';
+import { APPROVAL_WORKFLOW, GREETING_WORKFLOW } from '../../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, parallel, workflow } from '../../../../../test/support/workflow.ts';
 import { memoryLimiter } from '../../admission/limiter.ts';
@@ -26,19 +26,19 @@ async function startRun(id: string): Promise<string> {
 
 describe('paused executions', () => {
   it('are listed, newest first, with their pause points', async () => {
-    const id = await api.deploy(APPROVAL);
-    const first = await startRun(id);
-    const second = await startRun(id);
+    const id = await api.deploy(APPROVAL_WORKFLOW);
+    const firstRunId = await startRun(id);
+    const secondRunId = await startRun(id);
     const { body } = await call('GET', `/api/workflows/${id}/paused`);
     const { pausedExecutions } = body as { pausedExecutions: PausedExecution[] };
-    expect(pausedExecutions.map(({ executionId }) => executionId)).toEqual([second, first]);
+    expect(pausedExecutions.map(({ executionId }) => executionId)).toEqual([secondRunId, firstRunId]);
     expect(pausedExecutions[0]).toMatchObject({
-      ...{ id: second, workflowId: id, status: 'paused', totalPauseCount: 1, resumedCount: 0 },
+      ...{ id: secondRunId, workflowId: id, status: 'paused', totalPauseCount: 1, resumedCount: 0 },
       ...{ expiresAt: null, metadata: {}, triggerIds: [] },
       pausePoints: [{ resumeStatus: 'paused', snapshotReady: true, parallelScope: null, loopScope: null }],
     });
-    const otherStatus = await call('GET', `/api/workflows/${id}/paused?status=partially_resumed`);
-    expect(otherStatus.body).toEqual({ pausedExecutions: [] });
+    const otherStatusResponse = await call('GET', `/api/workflows/${id}/paused?status=partially_resumed`);
+    expect(otherStatusResponse.body).toEqual({ pausedExecutions: [] });
     expect((await call('GET', `/api/workflows/${id}/paused?status=running`)).status).toBe(400);
     const emptyId = await api.deploy(GREETING_WORKFLOW);
     expect((await call('GET', `/api/workflows/${emptyId}/paused`)).body).toEqual({ pausedExecutions: [] });
@@ -74,7 +74,7 @@ describe('paused executions', () => {
   });
 
   it('are not found (404) for unknown ids, nor after the execution has ended', async () => {
-    const id = await api.deploy(APPROVAL);
+    const id = await api.deploy(APPROVAL_WORKFLOW);
     const runId = await startRun(id);
     expect((await call('GET', `/api/resume/${id}/nothing`)).body).toEqual({ error: 'Run not found' });
     expect((await call('GET', `/api/resume/${id}/${runId}/wrong`)).body).toEqual({

@@ -10,7 +10,7 @@ const headerRows = (headers: { [name: string]: string }) =>
   Object.entries(headers).map(([Key, Value], index) => ({ id: `${index}`, cells: { Key, Value } }));
 
 /** Returns the response of the legacy API for a Response block with these headers. */
-async function respondWith(headers: { [name: string]: string }): Promise<Response> {
+async function executeWithHeaders(headers: { [name: string]: string }): Promise<Response> {
   const reply = block('Reply', 'response', {
     dataMode: 'json',
     data: '{"a": 1}',
@@ -23,7 +23,7 @@ async function respondWith(headers: { [name: string]: string }): Promise<Respons
 
 describe('headers of a Response block', () => {
   it('reach the client of the legacy API', async () => {
-    const response = await respondWith({
+    const response = await executeWithHeaders({
       ...{ 'X-Own': 'yes', Location: '/there', 'Cache-Control': 'max-age=60', 'Content-Type': 'text/html' },
     });
     expect(response.status).toBe(201);
@@ -56,7 +56,7 @@ describe('headers of a Response block', () => {
   it.each(Object.entries(reservedHeaders))(
     'are omitted if reserved for the server: %s',
     async (name, value) => {
-      const response = await respondWith({ [name]: value, 'X-Own': 'yes' });
+      const response = await executeWithHeaders({ [name]: value, 'X-Own': 'yes' });
       expect(response.headers.get('x-own')).toBe('yes');
       expect(response.headers.get(name)).not.toBe(value);
       expect(await response.json()).toEqual({ a: 1 });
@@ -64,7 +64,7 @@ describe('headers of a Response block', () => {
   );
 
   it('cannot make HTML run scripts in this origin', async () => {
-    const response = await respondWith({
+    const response = await executeWithHeaders({
       'Content-Type': 'text/html',
       'Content-Security-Policy': "script-src 'unsafe-inline'",
       'X-Content-Type-Options': 'sniff',

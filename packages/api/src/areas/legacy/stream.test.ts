@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createTalkExecutor } from '../../../../../test/streams/talk.ts';
 import { createTestApi } from '../../../../../test/support/api.ts';
 import {
-  APPROVAL,
+  APPROVAL_WORKFLOW,
   FAILING_WORKFLOW,
   GREETING_WORKFLOW,
   LONG_WORKFLOW,
@@ -85,7 +85,7 @@ describe('an execution stream', () => {
       { type: 'block:error', data: { blockName: 'Fetch', error: expect.stringContaining('127.0.0.1') } },
       { type: 'execution:error', data: { error: expect.any(String) } },
     ]);
-    const lastEvent = (await follow((await runWorkflow(APPROVAL)).path)).at(-1);
+    const lastEvent = (await follow((await runWorkflow(APPROVAL_WORKFLOW)).path)).at(-1);
     expect(lastEvent).toMatchObject({
       type: 'execution:paused',
       data: { pauseKind: 'human', pausePoints: 1 },
@@ -104,12 +104,14 @@ describe('an execution stream', () => {
   });
 
   it('names the container and the iteration of a block', async () => {
-    const iterations = loop('Twice', { loopType: 'for', count: 2 }, block('Words', 'variables', {}));
+    const container = loop('Twice', { loopType: 'for', count: 2 }, block('Words', 'variables', {}));
     const events = await follow(
-      (await runWorkflow(workflow([iterations], ['Start -> Twice', 'Twice -> Words']))).path,
+      (await runWorkflow(workflow([container], ['Start -> Twice', 'Twice -> Words']))).path,
     );
-    const starts = events.filter(({ type, data }) => type === 'block:started' && data.blockName === 'Words');
-    expect(starts.map(({ data }) => [data.iterationType, data.iterationCurrent])).toEqual([
+    const startEvents = events.filter(
+      ({ type, data }) => type === 'block:started' && data.blockName === 'Words',
+    );
+    expect(startEvents.map(({ data }) => [data.iterationType, data.iterationCurrent])).toEqual([
       ['loop', 0],
       ['loop', 1],
     ]);
@@ -170,11 +172,11 @@ describe('an execution stream of blocks that emit text', () => {
     ]);
     for (const [index, { eventId }] of allEvents.entries())
       expect(await readEvents({ 'Last-Event-ID': String(eventId) })).toEqual(allEvents.slice(index + 1));
-    const unauthorized = await talkApi.fetch('GET', path, {
+    const unauthorizedResponse = await talkApi.fetch('GET', path, {
       key: 'another',
       headers: { 'Last-Event-ID': '4.1' },
     });
-    expect(unauthorized.status).toBe(401);
+    expect(unauthorizedResponse.status).toBe(401);
     for (const malformedId of ['4.', '.4', '4.1.1', '4,1', '9'.repeat(20)])
       expect((await talkApi.fetch('GET', path, { headers: { 'Last-Event-ID': malformedId } })).status).toBe(
         400,

@@ -140,19 +140,21 @@ describe('a draft', () => {
   it('runs from a block with the outputs of an earlier run', async () => {
     const id = await api.deploy(GREETING_WORKFLOW);
     const path = `/api/v2/workflows/${id}`;
-    const first = await call<RunResponse>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
+    const firstResponse = await call<RunResponse>('POST', `${path}/execute`, {
+      body: { input: { name: 'Ada' } },
+    });
     const { data } = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
     const [replyId] = Object.entries(data.blocks).find(([, candidate]) => candidate.name === 'Reply') ?? [];
     const runFromBlock = (sourceRunId: string, blockId = replyId) =>
       call('POST', `${path}/execute`, {
         body: { run: { source: 'manual', entry: { type: 'block', blockId, sourceRunId } } },
       });
-    expect(await runFromBlock(first.data.runId)).toMatchObject({
+    expect(await runFromBlock(firstResponse.data.runId)).toMatchObject({
       status: 200,
       data: { status: 'completed', output: { data: { hello: 'Ada' } } },
     });
     expect(await runFromBlock('ghost')).toMatchObject({ status: 404 });
-    expect(await runFromBlock(first.data.runId, 'ghost')).toMatchObject({ status: 400 });
+    expect(await runFromBlock(firstResponse.data.runId, 'ghost')).toMatchObject({ status: 400 });
     const otherRun = await call<RunResponse>('POST', `${await deployGreeting(api)}/execute`, { body: {} });
     expect(await runFromBlock(otherRun.data.runId)).toMatchObject({ status: 404 });
   });

@@ -5,8 +5,8 @@ import type { TextEvent } from './block-text.ts';
 
 /** Ends a scope as `OutputEvents` does. */
 function end(text: BlockText, scope: string, content: string, values: readonly string[] = []): TextEvent[] {
-  const hasText = text.hasSent(scope, content);
-  return [...text.end(scope, hasText ? values : [content, ...values], { hasText })];
+  const isTextSent = text.hasSent(scope, content);
+  return [...text.end(scope, isTextSent ? values : [content, ...values], { hasText: isTextSent })];
 }
 
 const chunk = (text: string): TextEvent => ({ chunk: text });
@@ -69,9 +69,9 @@ describe('the text of a block', () => {
         const events: TextEvent[] = [];
         for (const [index, [key, kind]] of steps.entries()) {
           if (kind === 'add') {
-            const part = `<${index}>`;
-            texts[key] = (texts[key] ?? '') + part;
-            events.push(...text.add(key, part));
+            const addedText = `<${index}>`;
+            texts[key] = (texts[key] ?? '') + addedText;
+            events.push(...text.add(key, addedText));
           } else if (kind === 'end') {
             const content = valuesDiffer && index % 3 === 0 ? `[${index}]` : (texts[key] ?? `[${index}]`);
             delete texts[key];

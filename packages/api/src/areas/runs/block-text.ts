@@ -49,12 +49,16 @@ export class BlockText {
   }
 
   /**
-   * Ends the scope and sends `values` as text. `hasText`: the text of the scope has been sent and stays. Otherwise that
-   * text is discarded.
+   * Ends the scope and sends `values` as text. `isTextSent`: the text of the scope has been sent and stays. Otherwise
+   * that text is discarded.
    */
-  *end(scope: string, values: readonly string[], { hasText }: { hasText: boolean }): Generator<TextEvent> {
-    if (hasText) {
-      this.#recordSent(this.#texts.get(scope) ?? '');
+  *end(
+    scope: string,
+    values: readonly string[],
+    { hasText: isTextSent }: { hasText: boolean },
+  ): Generator<TextEvent> {
+    if (isTextSent) {
+      this.#recordSentText(this.#texts.get(scope) ?? '');
       this.#texts.delete(scope);
       this.#streamedScope = undefined;
     } else yield* this.reset(scope);
@@ -65,12 +69,12 @@ export class BlockText {
   /** Yields the waiting text. Also called after the last event. */
   *flush(): Generator<TextEvent> {
     for (const chunk of this.#waitingTexts.splice(0)) {
-      this.#recordSent(chunk);
+      this.#recordSentText(chunk);
       yield { chunk };
     }
   }
 
-  #recordSent(chunk: string): void {
+  #recordSentText(chunk: string): void {
     if (!this.#isStreaming) return;
     this.#endedTexts.push(chunk);
     this.#endedChars += chunk.length;

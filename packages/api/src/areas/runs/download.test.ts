@@ -72,22 +72,22 @@ describe('the download of a file', () => {
     const { filePath } = await runWithFile({ doc: FILE });
     const userId = await store.workspaces.createUser({ email: 'reader@heddle.test', name: 'Reader' });
     await store.workspaces.setMember(workspaceId, userId, 'read');
-    const reader = await store.keys.create({ userId }, 'reader');
-    const shared = await store.keys.create({ workspaceId }, 'shared');
-    for (const { key } of [reader, shared])
+    const readerKey = await store.keys.create({ userId }, 'reader');
+    const workspaceKey = await store.keys.create({ workspaceId }, 'shared');
+    for (const { key } of [readerKey, workspaceKey])
       expect((await api.fetch('GET', filePath, { key })).status).toBe(200);
   });
 
   it('returns the same 404 for a file of another run, workflow or workspace', async () => {
     const ownRun = await runWithFile({ doc: FILE });
     const otherRun = await runWithFile({ doc: FILE });
-    const otherWorkflow = `/api/v2/workflows/${await api.deploy(ECHO_WORKFLOW)}`;
+    const otherWorkflowPath = `/api/v2/workflows/${await api.deploy(ECHO_WORKFLOW)}`;
     const wrongPaths = [
       `${path}/runs/${otherRun.runId}/files/${ownRun.file.id}`,
       `${path}/runs/${ownRun.runId}/files/ghost`,
       `${path}/runs/${ownRun.runId}/files/${encodeURIComponent(ownRun.file.key)}`,
       `${path}/runs/ghost/files/${ownRun.file.id}`,
-      `${otherWorkflow}/runs/${ownRun.runId}/files/${ownRun.file.id}`,
+      `${otherWorkflowPath}/runs/${ownRun.runId}/files/${ownRun.file.id}`,
     ];
     for (const wrongPath of wrongPaths) {
       const response = await call('GET', wrongPath);

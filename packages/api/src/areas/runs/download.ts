@@ -69,10 +69,10 @@ function headersOf({ name, type }: FileRecord): { [name: string]: string } {
 
 /** Returns the name in both forms of RFC 6266: in ASCII for old clients, and encoded. */
 function fileNameParameters(name: string): string {
-  const ascii = name.replaceAll(/[^\w.() -]/g, '_');
-  const encoded = encodeURIComponent(name).replaceAll(
+  const asciiName = name.replaceAll(/[^\w.() -]/g, '_');
+  const encodedName = encodeURIComponent(name).replaceAll(
     /['()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-  return `filename="${ascii}"; filename*=UTF-8''${encoded}`;
+  return `filename="${asciiName}"; filename*=UTF-8''${encodedName}`;
 }

@@ -89,7 +89,7 @@ export const executeWorkflow = operationFactory<AreaContext>()({
     },
   ],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
-  executes: true,
+  executesWorkflow: true,
   check({ body, headers, principal }) {
     requireValidRunId(headers);
     requireValidCombination(body, headers, principal);
@@ -162,7 +162,7 @@ async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: A
     await enqueue(services, runOrigin, { ...call, body });
     return { status: 202, headers, data: acceptedRunOf(runOrigin.workflow.id, runId, origin) };
   }
-  const selectors = await selectionOf(services, runOrigin, body);
+  const selectors = await resolveSelectedOutputs(services, runOrigin, body);
   requireConnected(signal);
   const cancellation = createCancellation(signal);
   const { syncSeconds } = services.timeouts;
@@ -258,7 +258,7 @@ async function enqueue(services: AreaContext, runOrigin: RunOrigin, call: Admitt
   if (!queue) throw new TypeError('There is no queue.');
   const via = callChainOf(headers);
   const timeoutsInSeconds = [services.timeouts.asyncSeconds, body.executionTimeoutSeconds].filter(
-    (part) => part !== undefined,
+    (seconds) => seconds !== undefined,
   );
   const version = runOrigin.workflow.liveVersion ?? 0;
   const start: QueuedStart = {
@@ -297,7 +297,7 @@ function createFileInliner(
   );
 }
 
-async function selectionOf(
+async function resolveSelectedOutputs(
   services: AreaContext,
   runOrigin: RunOrigin,
   { selectedOutputs }: ExecuteBody,

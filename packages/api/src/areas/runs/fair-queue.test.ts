@@ -21,16 +21,16 @@ describe('a fair queue', () => {
   it('removes work that is aborted before it begins', async () => {
     const queue = new PQueue<FairQueue, FairQueueOptions>({ concurrency: 1, queueClass: FairQueue });
     const gate = Promise.withResolvers<void>();
-    const first = queue.add(() => gate.promise, { group: 'a' });
+    const firstWork = queue.add(() => gate.promise, { group: 'a' });
     const controller = new AbortController();
     const abortedWork = queue.add(async () => 1, { group: 'a', signal: controller.signal });
-    const last = queue.add(async () => 2, { group: 'a' });
+    const lastWork = queue.add(async () => 2, { group: 'a' });
     expect(queue.sizeBy({ group: 'a' })).toBe(2);
     controller.abort(new Error('no longer needed'));
     await expect(abortedWork).rejects.toThrow('no longer needed');
     expect(queue.size).toBe(1);
     gate.resolve();
-    expect(await last).toBe(2);
-    await first;
+    expect(await lastWork).toBe(2);
+    await firstWork;
   });
 });

@@ -27,15 +27,15 @@ export class FairQueue implements Queue<Task, FairQueueOptions> {
   }
 
   dequeue(): Task | undefined {
-    const [first] = this.#groups;
-    if (!first) return undefined;
-    const [group, entries] = first;
-    const next = entries.shift();
+    const [firstGroup] = this.#groups;
+    if (!firstGroup) return undefined;
+    const [group, entries] = firstGroup;
+    const nextEntry = entries.shift();
     // A map keeps insertion order, so this moves the group to the end.
     this.#groups.delete(group);
     if (entries.length > 0) this.#groups.set(group, entries);
     this.#size -= 1;
-    return next?.task;
+    return nextEntry?.task;
   }
 
   filter({ group = '' }: Readonly<Partial<FairQueueOptions>>): Task[] {

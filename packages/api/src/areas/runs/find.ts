@@ -1,6 +1,6 @@
 import type { Engine, RunDetail } from '@heddle/engine';
 import type { Principal } from '../../auth/principal.ts';
-import { workspacesOf } from '../../auth/authorize.ts';
+import { workspaceIdsOf } from '../../auth/authorize.ts';
 import { isRunNotFound, notFound } from '../../errors.ts';
 import type { AreaContext } from '../../context.ts';
 import type { Definition, Reservation } from '../../ports.ts';
@@ -39,7 +39,7 @@ export async function findReservation(
   principal: Principal,
   runId: string,
 ): Promise<Reservation | undefined> {
-  const workspaceIds = await workspacesOf(context, principal);
+  const workspaceIds = await workspaceIdsOf(context, principal);
   const [first, second] = await context.reservations.findByRunId(runId, workspaceIds);
   return second ? undefined : first;
 }

@@ -75,8 +75,8 @@ describe('a file record', () => {
   it('is plain data for a draft that claims the id of a workflow of another workspace', async () => {
     const record = await storeRecord();
     const workflowId = ownPath.split('/').at(-1) ?? '';
-    const draft = await otherApi.createDraft({ ...(ECHO_WORKFLOW as object), id: workflowId } as Json);
-    const { data } = await otherApi.call<RunResult>('POST', `/api/v2/workflows/${draft}/execute`, {
+    const draftId = await otherApi.createDraft({ ...(ECHO_WORKFLOW as object), id: workflowId } as Json);
+    const { data } = await otherApi.call<RunResult>('POST', `/api/v2/workflows/${draftId}/execute`, {
       body: { run: { source: 'manual' }, input: { doc: [record] } },
     });
     expect(data.output.data).toMatchObject({ doc: [record], text: '' });

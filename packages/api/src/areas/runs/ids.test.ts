@@ -261,8 +261,9 @@ describe('a run with an id that the caller chose', () => {
     const path = `/api/v2/workflows/${id}`;
     const headers = { 'X-Run-Id': runId };
     await call('POST', `${path}/execute`, { headers, body: { input: { name: 'Ada' } } });
-    const blocks = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
-    const [blockId] = Object.entries(blocks.data.blocks).find(([, { name }]) => name === 'Reply') ?? [];
+    const stateResponse = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
+    const [blockId] =
+      Object.entries(stateResponse.data.blocks).find(([, { name }]) => name === 'Reply') ?? [];
     const createStartOptions = (sourceRunId: string) => ({
       body: { run: { source: 'manual', entry: { type: 'block', blockId, sourceRunId } } },
     });

@@ -15,7 +15,7 @@ interface RunsQuery {
 /** Maximum number of engine pages that are searched for runs of a trigger. After them, a shorter page is returned. */
 const MAX_PAGES = 20;
 
-type Item = ReturnType<typeof itemOf>;
+type RunItem = ReturnType<typeof runItemOf>;
 
 /** Returns a page of runs, and the engine's cursor of the next page. */
 export async function listRunsPage(
@@ -23,23 +23,23 @@ export async function listRunsPage(
   workflow: Definition,
   query: RunsQuery,
   startCursor: string | undefined,
-): Promise<{ items: Item[]; nextCursor: string | undefined }> {
+): Promise<{ items: RunItem[]; nextCursor: string | undefined }> {
   // No run of the engine has the status `pending`.
   if (query.status === 'pending') return { items: [], nextCursor: undefined };
-  const items: Item[] = [];
+  const items: RunItem[] = [];
   let cursor = startCursor;
   for (let pageCount = 0; pageCount < MAX_PAGES; pageCount += 1) {
     const page = await listEngineRuns(services, workflow, query, { limit: query.limit, cursor });
     const reservations = await services.reservations.findByEngineRunIds(page.runs.map(({ runId }) => runId));
-    const pageItems = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));
+    const pageItems = page.runs.map((run) => runItemOf(run, reservations.get(run.runId)));
     const matchingItems = pageItems.filter(
       (item) => query.trigger === undefined || item.trigger === query.trigger,
     );
     const addedItems = matchingItems.slice(0, query.limit - items.length);
     items.push(...addedItems);
-    const last = addedItems.at(-1);
-    if (items.length === query.limit && last) {
-      const readCount = pageItems.indexOf(last) + 1;
+    const lastItem = addedItems.at(-1);
+    if (items.length === query.limit && lastItem) {
+      const readCount = pageItems.indexOf(lastItem) + 1;
       if (readCount === pageItems.length) return { items, nextCursor: page.nextCursor ?? undefined };
       // A page that ends right after the last returned item has the cursor that continues there.
       const shorterPage = await listEngineRuns(services, workflow, query, { limit: readCount, cursor });
@@ -68,7 +68,7 @@ async function listEngineRuns(
   });
 }
 
-function itemOf(run: RunDetail, reservation: Reservation | undefined) {
+function runItemOf(run: RunDetail, reservation: Reservation | undefined) {
   const { workflowId, status, startedAt, createdAt, endedAt, durationMs } = run;
   return {
     runId: reservation?.runId ?? run.runId,

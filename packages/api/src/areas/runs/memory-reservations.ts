@@ -8,44 +8,45 @@ const MAX_RESERVATIONS = 100_000;
  * workflows only while the caller waits.
  */
 export function memoryReservations(): Reservations {
-  const byEngineRunId = new Map<string, Reservation>();
-  const byRunId = new Map<string, Reservation>();
+  const reservationsByEngineRunId = new Map<string, Reservation>();
+  const reservationsByRunId = new Map<string, Reservation>();
   const keyOf = ({ workspaceId, runId }: Pick<NewReservation, 'workspaceId' | 'runId'>): string =>
     JSON.stringify([workspaceId, runId]);
   const remove = (reservation: Reservation): void => {
-    byEngineRunId.delete(reservation.engineRunId);
-    byRunId.delete(keyOf(reservation));
+    reservationsByEngineRunId.delete(reservation.engineRunId);
+    reservationsByRunId.delete(keyOf(reservation));
   };
   return {
     reserve(reservation) {
-      if (byRunId.has(keyOf(reservation))) return Promise.resolve(false);
+      if (reservationsByRunId.has(keyOf(reservation))) return Promise.resolve(false);
       const newReservation = { ...reservation, isQueued: false };
-      byEngineRunId.set(newReservation.engineRunId, newReservation);
-      byRunId.set(keyOf(newReservation), newReservation);
-      const [oldest] = byEngineRunId.size > MAX_RESERVATIONS ? byEngineRunId.values() : [];
-      if (oldest) remove(oldest);
+      reservationsByEngineRunId.set(newReservation.engineRunId, newReservation);
+      reservationsByRunId.set(keyOf(newReservation), newReservation);
+      const [oldestReservation] =
+        reservationsByEngineRunId.size > MAX_RESERVATIONS ? reservationsByEngineRunId.values() : [];
+      if (oldestReservation) remove(oldestReservation);
       return Promise.resolve(true);
     },
     release(engineRunId) {
-      const reservation = byEngineRunId.get(engineRunId);
+      const reservation = reservationsByEngineRunId.get(engineRunId);
       if (reservation) remove(reservation);
       return Promise.resolve();
     },
     fail(engineRunId, failure) {
-      const reservation = byEngineRunId.get(engineRunId);
+      const reservation = reservationsByEngineRunId.get(engineRunId);
       if (reservation) reservation.failure = failure;
       return Promise.resolve();
     },
     findByEngineRunIds(engineRunIds) {
       const entries = engineRunIds.flatMap((id): [string, Reservation][] => {
-        const reservation = byEngineRunId.get(id);
+        const reservation = reservationsByEngineRunId.get(id);
         return reservation ? [[id, reservation]] : [];
       });
       return Promise.resolve(new Map(entries));
     },
     findByRunId(runId, workspaceIds) {
       const keys = workspaceIds.map((workspaceId) => keyOf({ workspaceId, runId }));
-      return Promise.resolve(keys.flatMap((key) => byRunId.get(key) ?? []));
+      return Promise.resolve(keys.flatMap((key) => reservationsByRunId.get(key) ?? []));
     },
   };
 }

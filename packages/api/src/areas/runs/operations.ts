@@ -17,7 +17,7 @@ import { resolveSelectors, selectedValues } from './selected-outputs.ts';
 import { pauseStateOf, resultOf, triggerOf, unstartedRun } from './views.ts';
 
 const TAG = 'Workflow Runs';
-const READ = {
+const READ_FIELDS = {
   principals: AUTHENTICATED_PRINCIPALS,
   scope: 'api:read',
   role: 'read',
@@ -31,14 +31,14 @@ export const getWorkflowRun = defineOperation({
   path: '/api/v2/workflows/{workflowId}/runs/{runId}',
   tag: TAG,
   summary: 'Get the status of a run',
-  ...READ,
+  ...READ_FIELDS,
   params: schemas.runPath,
   query: schemas.runQuery,
-  repeatable: ['selectedOutputs'],
+  repeatableQueryKeys: ['selectedOutputs'],
   success: [{ status: 200, schema: schemas.runStatus, description: 'The run' }],
   errors: [400, 401, 403, 404, 413, 429],
   check({ query }) {
-    requireFileOptions(query);
+    requireOutputForFileOptions(query);
   },
   async handle(services, { path, query, principal, basePath, isHead, signal }, workflow) {
     const foundRun = await findRun(services, workflow, path.runId);
@@ -78,7 +78,7 @@ async function filesOf(
 }
 
 /** Throws 400 for file options without `includeOutput`. */
-function requireFileOptions(query: schemas.RunQuery): void {
+function requireOutputForFileOptions(query: schemas.RunQuery): void {
   const option = (['includeFileBase64', 'base64MaxBytes'] as const).find((name) => query[name] !== undefined);
   if (option === undefined || query.includeOutput) return;
   throw badRequest(`${option} is only accepted with includeOutput=true: the files are those of the output`);
@@ -92,7 +92,7 @@ export const listWorkflowRuns = defineOperation({
   path: '/api/v2/workflows/{workflowId}/runs',
   tag: TAG,
   summary: 'List the runs of a workflow',
-  ...READ,
+  ...READ_FIELDS,
   params: workflowPath,
   query: schemas.runsQuery,
   success: [{ status: 200, schema: schemas.runItem, isPage: true, description: 'A page of runs' }],
@@ -118,7 +118,7 @@ export const cancelRun = defineOperation({
   path: '/api/v2/workflows/{workflowId}/runs/{runId}/cancel',
   tag: TAG,
   summary: 'Cancel a run',
-  ...READ,
+  ...READ_FIELDS,
   scope: 'api:write',
   role: 'write',
   audit: { resourceType: 'run', actions: ['RUN_CANCELLED'] },

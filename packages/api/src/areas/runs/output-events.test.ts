@@ -27,7 +27,7 @@ const id = await api.deploy(
   workflow([block('Emitter', 'emitter', { key: '{{TOKEN}}' })], ['Start -> Emitter']),
 );
 
-const AGENT_EVENTS = { 'X-Sim-Stream-Protocol': 'agent-events-v1' };
+const AGENT_EVENTS_HEADERS = { 'X-Sim-Stream-Protocol': 'agent-events-v1' };
 
 /**
  * Runs the block. Returns the protocol of the response and its events, which have the first characters of the block's
@@ -36,7 +36,7 @@ const AGENT_EVENTS = { 'X-Sim-Stream-Protocol': 'agent-events-v1' };
 async function streamEvents(
   nextBehavior: Behavior,
   body: object,
-  headers: { [name: string]: string } = AGENT_EVENTS,
+  headers: { [name: string]: string } = AGENT_EVENTS_HEADERS,
 ): Promise<{ protocol: string | null; events: unknown[] }> {
   behavior = nextBehavior;
   responseRead = Promise.withResolvers<void>();
@@ -54,7 +54,7 @@ async function streamEvents(
 }
 
 const blockName = 'Emitter';
-const SELECTED = { selectedOutputs: ['Emitter.content', 'Emitter.count'] };
+const BODY_WITH_SELECTED_OUTPUTS = { selectedOutputs: ['Emitter.content', 'Emitter.count'] };
 
 function emitTexts(...texts: string[]): Behavior {
   return ({ emit }) => {
@@ -65,7 +65,10 @@ function emitTexts(...texts: string[]): Behavior {
 
 describe('a client that supports agent events', () => {
   it('gets the text of a selected block as it arrives, once', async () => {
-    const { protocol, events } = await streamEvents(emitTexts('Good ', 'morning'), SELECTED);
+    const { protocol, events } = await streamEvents(
+      emitTexts('Good ', 'morning'),
+      BODY_WITH_SELECTED_OUTPUTS,
+    );
     expect(protocol).toBe('agent-events-v1');
     expect(events).toEqual([
       { blockName, chunk: 'Good ' },
@@ -81,7 +84,7 @@ describe('a client that supports agent events', () => {
       emit({ type: 'reset' });
       emit({ type: 'text', text: 'Nine' });
       return { content: 'Ten', count: 1 };
-    }, SELECTED);
+    }, BODY_WITH_SELECTED_OUTPUTS);
     expect(events.slice(0, -1)).toEqual([
       { blockName, chunk: 'Let me see ' },
       { blockName, event: 'chunk_reset' },
@@ -122,7 +125,7 @@ describe('a client that supports agent events', () => {
     const { events } = await streamEvents(({ emit }) => {
       emit({ type: 'text', text: 'Half a line ' });
       return Promise.reject(new Error('The line is dead.'));
-    }, SELECTED);
+    }, BODY_WITH_SELECTED_OUTPUTS);
     expect(events).toMatchObject([
       { chunk: 'Half a line ' },
       { event: 'chunk_reset' },
@@ -131,7 +134,7 @@ describe('a client that supports agent events', () => {
   });
 
   it('gets no secrets', async () => {
-    const { events } = await streamEvents(emitTexts('It is swordfish-1234.'), SELECTED);
+    const { events } = await streamEvents(emitTexts('It is swordfish-1234.'), BODY_WITH_SELECTED_OUTPUTS);
     expect(JSON.stringify(events)).not.toContain('swordfish');
   });
 });
@@ -143,7 +146,7 @@ it('every other client gets the outputs of blocks when they end', async () => {
       context.emit({ type: 'error', message: 'silent' });
       return emitTexts('Good ', 'morning')(context);
     },
-    SELECTED,
+    BODY_WITH_SELECTED_OUTPUTS,
     {},
   );
   expect(protocol).toBeNull();

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createTestApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, LONG_WORKFLOW, waitForStatus } from '../../../../../test/support/api-workflows.ts';
+import {
+  APPROVAL_WORKFLOW,
+  LONG_WORKFLOW,
+  waitForStatus,
+} from '../../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 
 const api = await createTestApi();
@@ -8,7 +12,7 @@ const { call } = api;
 
 describe('a paused run', () => {
   async function startPausedRun(body: object = {}) {
-    const id = await api.deploy(APPROVAL);
+    const id = await api.deploy(APPROVAL_WORKFLOW);
     const response = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body });
     const path = `/api/v2/workflows/${id}/runs/${response.data.runId}`;
     const run = await waitForStatus(api, path, 'paused');
@@ -31,8 +35,10 @@ describe('a paused run', () => {
       data: { runId, status: 'completed', output: { data: { ok: true } } },
     });
     expect(response.headers.get('x-run-id')).toBe(runId);
-    const second = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: false } } });
-    expect(second).toMatchObject({ status: 200, data: { output: { data: { ok: true } } } });
+    const secondResponse = await call('POST', `${path}/resume`, {
+      body: { contextId, input: { ok: false } },
+    });
+    expect(secondResponse).toMatchObject({ status: 200, data: { output: { data: { ok: true } } } });
   });
 
   it('refuses unknown pause points, invalid answers and unknown fields, and records nothing', async () => {
@@ -72,8 +78,8 @@ describe('a paused run', () => {
     const options = { body: { async: true } };
     const response = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, options);
     const path = new URL(response.data.statusUrl).pathname;
-    const { paused: point } = await waitForStatus(api, path, 'paused');
-    expect(point).toMatchObject({ contextId: null, pauseKind: 'time', resumeAt: expect.any(String) });
+    const { paused: pauseState } = await waitForStatus(api, path, 'paused');
+    expect(pauseState).toMatchObject({ contextId: null, pauseKind: 'time', resumeAt: expect.any(String) });
     expect(await call('POST', `${path}/resume`, { body: { contextId: 'any' } })).toMatchObject({
       status: 400,
       body: {

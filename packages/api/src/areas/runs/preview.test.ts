@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createTestApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, GREETING_WORKFLOW, deployGreeting } from '../../../../../test/support/api-workflows.ts';
+import {
+  APPROVAL_WORKFLOW,
+  GREETING_WORKFLOW,
+  deployGreeting,
+} from '../../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, loop, workflow } from '../../../../../test/support/workflow.ts';
 
@@ -18,7 +22,7 @@ const LOOP_WORKFLOW = workflow(
 );
 
 /** Returns a deployed workflow that has run once. */
-async function runOnce(definition = GREETING_WORKFLOW) {
+async function deployAndRun(definition = GREETING_WORKFLOW) {
   const path = `/api/v2/workflows/${await api.deploy(definition)}`;
   const { data } = await call<RunResponse>('POST', `${path}/execute`, { body: {} });
   const state = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
@@ -32,7 +36,7 @@ async function runOnce(definition = GREETING_WORKFLOW) {
 
 describe('the preview of a run from a block', () => {
   it('names the blocks that would run again and those whose outputs are reused, and starts nothing', async () => {
-    const { path, ids, runId, preview } = await runOnce();
+    const { path, ids, runId, preview } = await deployAndRun();
     const response = await preview(ids['Words']);
     expect(response).toMatchObject({
       status: 200,
@@ -53,7 +57,7 @@ describe('the preview of a run from a block', () => {
   });
 
   it('says why a run cannot start at the block', async () => {
-    const { path, preview } = await runOnce();
+    const { path, preview } = await deployAndRun();
     const state = await call<{ blocks: object; edges: object[] }>('GET', `${path}/state`);
     const newId = crypto.randomUUID();
     const laterId = crypto.randomUUID();
@@ -83,7 +87,7 @@ describe('the preview of a run from a block', () => {
   });
 
   it('covers a start inside a container: the other iterations keep their results', async () => {
-    const { path, ids, runId } = await runOnce(LOOP_WORKFLOW);
+    const { path, ids, runId } = await deployAndRun(LOOP_WORKFLOW);
     const preview = (parameters: string) =>
       call('GET', `${path}/runs/preview?blockId=${ids['I']}&sourceRunId=${runId}${parameters}`);
     expect(await preview('&iterations=1')).toMatchObject({
@@ -120,20 +124,20 @@ describe('the preview of a run from a block', () => {
   });
 
   it('refuses an unknown block, and a run that is unknown, has not ended or belongs to another workflow', async () => {
-    const { ids, preview } = await runOnce();
+    const { ids, preview } = await deployAndRun();
     expect(await preview('ghost')).toMatchObject({ status: 400 });
     expect(await preview('')).toMatchObject({ status: 400 });
     expect(await preview(ids['Words'], 'ghost')).toMatchObject({ status: 404 });
     const otherRun = await call<RunResponse>('POST', `${await deployGreeting(api)}/execute`, { body: {} });
     expect(await preview(ids['Words'], otherRun.data.runId)).toMatchObject({ status: 404 });
-    const approvalPath = `/api/v2/workflows/${await api.deploy(APPROVAL)}`;
+    const approvalPath = `/api/v2/workflows/${await api.deploy(APPROVAL_WORKFLOW)}`;
     const pausedRun = await call<RunResponse>('POST', `${approvalPath}/execute`, { body: {} });
     const query = new URLSearchParams({ blockId: 'x', sourceRunId: pausedRun.data.runId });
     expect((await call('GET', `${approvalPath}/runs/preview?${query.toString()}`)).status).toBe(400);
   });
 
   it('is for users, and refused for workspace keys', async () => {
-    const { ids, runId, preview } = await runOnce();
+    const { ids, runId, preview } = await deployAndRun();
     const workspaceKey = await store.keys.create({ workspaceId: api.workspaceId }, 'shared');
     expect(await preview(ids['Words'], runId, workspaceKey.key)).toMatchObject({
       status: 403,

@@ -22,7 +22,7 @@ export const previewRunFromBlock = operationFactory<AreaContext>()({
   resource: workflowResource,
   params: workflowPath,
   query: schemas.previewQuery,
-  repeatable: ['iterations'],
+  repeatableQueryKeys: ['iterations'],
   success: [{ status: 200, schema: schemas.runPreview, description: 'Blocks that would run or be reused' }],
   errors: [400, 401, 403, 404, 409, 429],
   async handle(services, { query }, workflow) {
@@ -43,28 +43,31 @@ export const previewRunFromBlock = operationFactory<AreaContext>()({
   },
 });
 
-function toRunPreview({ blockId, refusal, continuedContainer, rerun, upstream }: RestartPreview) {
+function toRunPreview({ blockId, refusal, continuedContainer, rerunBlocks, upstreamBlocks }: RestartPreview) {
   return {
     startBlockId: blockId,
     validation: refusal === null ? { valid: true } : { valid: false, error: refusal },
-    rerunBlocks: rerun.map(({ ran, ...block }) => ({ ...block, executedInSource: ran })),
-    upstreamBlocks: upstream.map(({ ran, ...block }) => ({
+    rerunBlocks: rerunBlocks.map(({ ran, ...block }) => ({ ...block, executedInSource: ran })),
+    upstreamBlocks: upstreamBlocks.map(({ ran, ...block }) => ({
       ...block,
       executedInSource: ran,
       hasCachedOutput: ran,
     })),
-    notes: [...(refusal === null ? continuedNotes(continuedContainer) : []), ...missingOutputNotes(upstream)],
+    notes: [
+      ...(refusal === null ? continuedContainerNotes(continuedContainer) : []),
+      ...missingOutputNotes(upstreamBlocks),
+    ],
   };
 }
 
-function continuedNotes(continued: RestartPreview['continuedContainer']): string[] {
-  if (!continued) return [];
+function continuedContainerNotes(container: RestartPreview['continuedContainer']): string[] {
+  if (!container) return [];
   return [
-    `"${continued.name}" continues: earlier iterations, and other branches that have ended, keep their results.`,
+    `"${container.name}" continues: earlier iterations, and other branches that have ended, keep their results.`,
   ];
 }
 
-function missingOutputNotes(upstream: RestartPreview['upstream']): string[] {
+function missingOutputNotes(upstream: RestartPreview['upstreamBlocks']): string[] {
   const missingNames = upstream.filter(({ ran }) => !ran).map(({ name }) => `"${name}"`);
   return missingNames.length === 0
     ? []

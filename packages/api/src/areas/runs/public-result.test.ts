@@ -1,7 +1,11 @@
 import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { errorIn, createTestApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, FAILING_WORKFLOW, GREETING_WORKFLOW } from '../../../../../test/support/api-workflows.ts';
+import {
+  APPROVAL_WORKFLOW,
+  FAILING_WORKFLOW,
+  GREETING_WORKFLOW,
+} from '../../../../../test/support/api-workflows.ts';
 import { ECHO_WORKFLOW, FILE } from '../../../../../test/support/api-files.ts';
 import { block, fn, loop, workflow } from '../../../../../test/support/workflow.ts';
 import { toPublicRefusal, toPublicResult } from './public-result.ts';
@@ -54,7 +58,7 @@ describe('without a credential', () => {
   it('the output of a child has no console output', () => {
     const child = { result: 1, stdout: 'b' };
     const output = { success: true, childWorkflowId: 'w', childWorkflowName: 'W', result: child };
-    expect(toPublicResult(resultWith({ output })).output).toEqual({ ...output, result: { result: 1 } });
+    expect(toPublicResult(createRunResult({ output })).output).toEqual({ ...output, result: { result: 1 } });
   });
 
   it('the output of a Response block is unchanged', async () => {
@@ -88,7 +92,7 @@ describe('without a credential', () => {
   });
 
   it('a paused run shows neither its blocks nor its tokens', async () => {
-    for (const text of await fetchAnonymousResponses(await publish(APPROVAL))) {
+    for (const text of await fetchAnonymousResponses(await publish(APPROVAL_WORKFLOW))) {
       expect(text).toContain('paused');
       expect(text).not.toMatch(/resume|context|_pause|"ok"/i);
     }
@@ -170,11 +174,11 @@ it('a call of the host without a principal has the same limits', async () => {
 });
 
 it('an internal error stays unchanged', () => {
-  const fault = new Error('a fault');
-  expect(toPublicRefusal(fault)).toBe(fault);
+  const internalError = new Error('an internal error');
+  expect(toPublicRefusal(internalError)).toBe(internalError);
 });
 
-function resultWith(fields: Partial<RunResult>): RunResult {
+function createRunResult(fields: Partial<RunResult>): RunResult {
   const times = { startedAt: null, endedAt: null, durationMs: null };
   return {
     ...{ runId: 'r', workflowId: 'w', status: 'completed', output: null, blockOutputs: null, error: null },

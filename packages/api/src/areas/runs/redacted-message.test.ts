@@ -20,8 +20,8 @@ const FILE_WORKFLOW = workflow([fn('F', 'return {{KEY}}.length')], ['Start -> F'
   inputFormat: [{ id: 'd', name: 'doc', type: 'file[]' }],
 });
 
-/** Returns an API whose queued runs do not start; `refuse` makes them fail with an error. */
-async function createApiWithHeldStarts() {
+/** Returns an API whose queued runs do not start; `rejectStarts` makes them fail with an error. */
+async function createApiWithPendingStarts() {
   const store = await openServiceStore();
   const environments = {
     names: () => ['KEY'],
@@ -32,25 +32,25 @@ async function createApiWithHeldStarts() {
   const { promise: start, reject } = Promise.withResolvers<never>();
   start.catch(() => undefined);
   const api = await createTestApi({ store, engine: overrideMethods(engine, { start: () => start }) });
-  const accept = async (id: string) => {
+  const queueRun = async (id: string) => {
     const response = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, {
       body: { async: true, input: { text: `with ${SECRET}` } },
     });
     expect(response.status).toBe(202);
     return response.data.runId;
   };
-  return { ...api, accept, refuse: reject };
+  return { ...api, accept: queueRun, rejectStarts: reject };
 }
 
 describe('records of queued runs', () => {
   it('have no secrets that their blocks can read, in inputs and failures', async () => {
-    const { accept, refuse, store, deploy, call } = await createApiWithHeldStarts();
+    const { accept: queueRun, rejectStarts, store, deploy, call } = await createApiWithPendingStarts();
     const id = await deploy(SECRET_READING_WORKFLOW);
-    const runId = await accept(id);
+    const runId = await queueRun(id);
     expect(await findQueuedStart(store, runId)).toMatchObject({
       input: { text: 'with «redacted:KEY»' },
     });
-    refuse(new EngineError('INPUT_INVALID', `The input "${SECRET}" does not fit.`));
+    rejectStarts(new EngineError('INPUT_INVALID', `The input "${SECRET}" does not fit.`));
     await expect.poll(async () => (await findReservation(store, runId))?.failure).toBeDefined();
     expect(await call('GET', `/api/v2/workflows/${id}/runs/${runId}`)).toMatchObject({
       data: { status: 'failed', error: { message: 'The input "«redacted:KEY»" does not fit.' } },
@@ -59,15 +59,15 @@ describe('records of queued runs', () => {
   });
 
   it('are unchanged for workflows that read no secrets', async () => {
-    const { accept, refuse, store, deploy } = await createApiWithHeldStarts();
-    const runId = await accept(await deploy(PLAIN_WORKFLOW));
+    const { accept: queueRun, rejectStarts, store, deploy } = await createApiWithPendingStarts();
+    const runId = await queueRun(await deploy(PLAIN_WORKFLOW));
     expect(JSON.stringify(await findQueuedStart(store, runId))).toContain(SECRET);
-    refuse(new EngineError('INPUT_INVALID', 'It does not fit.'));
+    rejectStarts(new EngineError('INPUT_INVALID', 'It does not fit.'));
     await expect.poll(() => findQueuedStart(store, runId)).toBeUndefined();
   });
 
   it('have no secrets in the failures of files that cannot be stored', async () => {
-    const { store, deploy, call, refuse, workspaceId } = await createApiWithHeldStarts();
+    const { store, deploy, call, rejectStarts, workspaceId } = await createApiWithPendingStarts();
     const id = await deploy(FILE_WORKFLOW);
     const runId = crypto.randomUUID();
     const doc = [{ type: 'url', name: `${SECRET}.txt`, data: 'ftp://host.test/x' }];
@@ -79,6 +79,6 @@ describe('records of queued runs', () => {
     const reservation = (await store.reservations.findByRunId(runId, [workspaceId]))[0];
     expect(reservation?.failure?.message).toMatch(/File processing failed.*«redacted:KEY»/);
     expect(JSON.stringify(reservation)).not.toContain(SECRET);
-    refuse(new Error('nothing is started'));
+    rejectStarts(new Error('nothing is started'));
   });
 });

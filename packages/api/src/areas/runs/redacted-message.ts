@@ -9,8 +9,8 @@ export async function redactMessage(
   { version }: Pick<ExecuteOptions, 'version'>,
 ): Promise<string> {
   try {
-    const redacted = await engine.redact(workflow, message, version === undefined ? {} : { version });
-    return typeof redacted === 'string' ? redacted : JSON.stringify(redacted);
+    const redactedMessage = await engine.redact(workflow, message, version === undefined ? {} : { version });
+    return typeof redactedMessage === 'string' ? redactedMessage : JSON.stringify(redactedMessage);
   } catch (redactionError) {
     // A workflow that does not exist reads no secrets.
     if (isEngineError(redactionError) && redactionError.code === 'WORKFLOW_NOT_FOUND') return message;

@@ -33,7 +33,7 @@ export const rerunWorkflowRun = operationFactory<AreaContext>()({
   bodyOptional: true,
   success: [{ status: 202, schema: schemas.acceptedRun, description: 'The new run has started' }],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
-  executes: true,
+  executesWorkflow: true,
   check({ headers, body }) {
     requireValidRunId(headers);
     if (body === undefined || body.blockId !== undefined) return;

@@ -1,4 +1,4 @@
-import { v7 as newRunId } from 'uuid';
+import { v7 as createRunId } from 'uuid';
 import type { Principal } from '../../auth/principal.ts';
 import { runIdConflict, unavailable } from '../../errors.ts';
 import type { AreaContext } from '../../context.ts';
@@ -37,7 +37,7 @@ export async function reserveRunId(
   if (requestedRunId !== null && (await isRunOfHost(services, workflow, requestedRunId)))
     throw runIdConflict(requestedRunId);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const engineRunId = newRunId();
+    const engineRunId = createRunId();
     const runId = requestedRunId ?? engineRunId;
     if (await reserve(services, { ...reservation, engineRunId, runId })) return { engineRunId, runId };
     if (requestedRunId !== null) throw runIdConflict(requestedRunId);

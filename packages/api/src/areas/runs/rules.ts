@@ -7,7 +7,7 @@ import type { ExecuteBody } from './schemas.ts';
 
 /** The header of a client that supports agent events. */
 const PROTOCOL_HEADER = 'x-sim-stream-protocol';
-export const AGENT_EVENTS = 'agent-events-v1';
+export const AGENT_EVENTS_PROTOCOL = 'agent-events-v1';
 
 /** The first combination that matches is reported. */
 const FORBIDDEN_COMBINATIONS: readonly (readonly [
@@ -43,7 +43,7 @@ const FORBIDDEN_COMBINATIONS: readonly (readonly [
   ],
   [
     (body, headers) => (body.includeThinking || body.includeToolCalls) && !supportsAgentEvents(headers),
-    `includeThinking and includeToolCalls require the X-Sim-Stream-Protocol: ${AGENT_EVENTS} header`,
+    `includeThinking and includeToolCalls require the X-Sim-Stream-Protocol: ${AGENT_EVENTS_PROTOCOL} header`,
   ],
 ];
 
@@ -91,7 +91,7 @@ export function agentEventsOf(
 
 function supportsAgentEvents(headers: Headers): boolean {
   const protocols = (headers.get(PROTOCOL_HEADER) ?? '').toLowerCase().split(',');
-  return protocols.some((name) => name.trim() === AGENT_EVENTS);
+  return protocols.some((name) => name.trim() === AGENT_EVENTS_PROTOCOL);
 }
 
 function usesMockPayload({ run }: ExecuteBody): boolean {

@@ -14,10 +14,10 @@ const { call } = api;
 /** Returns a workflow with these triggers, which responds with the name of the trigger that fired. */
 function workflowWithTriggers(types: { [name: string]: string }) {
   const names = Object.keys(types);
-  const reply = (name: string) =>
+  const createReplyBlock = (name: string) =>
     block(`Reply ${name}`, 'response', { dataMode: 'json', data: `{"from": "${name}"}` });
   const definition = workflow(
-    [...names.map((name) => block(name, types[name] ?? '', {})), ...names.map(reply)],
+    [...names.map((name) => block(name, types[name] ?? '', {})), ...names.map(createReplyBlock)],
     names.map((name) => `${name} -> Reply ${name}`),
   );
   const { state } = definition as { state: { blocks: { [id: string]: { name: string } } } };
@@ -50,17 +50,17 @@ describe('a run of a workflow with several triggers', () => {
   it('is refused when several triggers are possible, and begins at the named trigger', async () => {
     const id = await api.deploy(workflowWithTriggers({ One: 'api_trigger', Two: 'start_trigger' }));
     const path = `/api/v2/workflows/${id}`;
-    const ids = await blockIdsOf(id);
+    const blockIds = await blockIdsOf(id);
     for (const body of [{}, { async: true }, { stream: true }])
       expect(await call('POST', `${path}/execute`, { body })).toMatchObject({
         status: 400,
         body: {
           error: {
-            message: `Several triggers can start this workflow: name one in run.entry.blockId. Available triggers: ${ids['Two']} (Two), ${ids['One']} (One)`,
+            message: `Several triggers can start this workflow: name one in run.entry.blockId. Available triggers: ${blockIds['Two']} (Two), ${blockIds['One']} (One)`,
           },
         },
       });
-    const run = { source: 'deployment', entry: { type: 'trigger', blockId: ids['One'] } };
+    const run = { source: 'deployment', entry: { type: 'trigger', blockId: blockIds['One'] } };
     expect(await call('POST', `${path}/execute`, { body: { run } })).toMatchObject({
       data: { output: { data: { from: 'One' } } },
     });
@@ -90,47 +90,47 @@ describe('a run of a workflow with several triggers', () => {
 });
 
 describe('selectors that name a called workflow', () => {
-  const callerOf = (child: string, ...moreEdges: string[]) =>
+  const createCallingWorkflow = (child: string, ...moreEdges: string[]) =>
     workflow(
       [block('Call', 'workflow', { workflowId: child, input: '{"name": "Ada"}' })],
       ['Start -> Call', ...moreEdges],
     );
 
   it('return values of its blocks, at any depth, in responses, streams and polls', async () => {
-    const inner = await api.deploy(GREETING_WORKFLOW);
-    const middle = await api.deploy(callerOf(inner));
-    const outer = await api.deploy(callerOf(middle));
-    await call('POST', `/api/v2/workflows/${outer}/deploy`);
-    const path = `/api/v2/workflows/${outer}`;
-    const selector = `${middle}.call.childWorkflowId`;
+    const innerId = await api.deploy(GREETING_WORKFLOW);
+    const middleId = await api.deploy(createCallingWorkflow(innerId));
+    const outerId = await api.deploy(createCallingWorkflow(middleId));
+    await call('POST', `/api/v2/workflows/${outerId}/deploy`);
+    const path = `/api/v2/workflows/${outerId}`;
+    const selector = `${middleId}.call.childWorkflowId`;
     const body = { selectedOutputs: [selector, 'Call.success'] };
     const result = await call<RunResponse>('POST', `${path}/execute`, { body });
-    const blockOutputs = { [selector]: inner, 'Call.success': true };
+    const blockOutputs = { [selector]: innerId, 'Call.success': true };
     expect(result).toMatchObject({ status: 200, data: { blockOutputs } });
-    const pollPath = `${path}/runs/${result.data.runId}?selectedOutputs=${middle}.Call.childWorkflowId`;
+    const pollPath = `${path}/runs/${result.data.runId}?selectedOutputs=${middleId}.Call.childWorkflowId`;
     expect(await call('GET', pollPath)).toMatchObject({
-      data: { blockOutputs: { [`${middle}.Call.childWorkflowId`]: inner } },
+      data: { blockOutputs: { [`${middleId}.Call.childWorkflowId`]: innerId } },
     });
     const stream = await api.fetch('POST', `${path}/execute`, { body: { ...body, stream: true } });
-    expect(await stream.text()).toContain(`"childWorkflowId":"${inner}"`);
+    expect(await stream.text()).toContain(`"childWorkflowId":"${innerId}"`);
     // Only the middle workflow calls the innermost one, which is deployed in the same workspace.
     const innermostResponse = await call('POST', `${path}/execute`, {
-      body: { selectedOutputs: [`${inner}.Reply.data.hello`] },
+      body: { selectedOutputs: [`${innerId}.Reply.data.hello`] },
     });
     expect(innermostResponse).toMatchObject({
-      data: { blockOutputs: { [`${inner}.Reply.data.hello`]: 'Ada' } },
+      data: { blockOutputs: { [`${innerId}.Reply.data.hello`]: 'Ada' } },
     });
   });
 
   it('are refused for unknown blocks and for workflows of other workspaces', async () => {
-    const inner = await api.deploy(GREETING_WORKFLOW);
-    const outer = await api.deploy(callerOf(inner));
-    const path = `/api/v2/workflows/${outer}/execute`;
+    const innerId = await api.deploy(GREETING_WORKFLOW);
+    const outerId = await api.deploy(createCallingWorkflow(innerId));
+    const path = `/api/v2/workflows/${outerId}/execute`;
     const refusalOf = async (selector: string): Promise<unknown> =>
       (await call('POST', path, { body: { selectedOutputs: [selector] } })).body;
-    expect(await refusalOf(`${inner}.Ghost.x`)).toMatchObject({
+    expect(await refusalOf(`${innerId}.Ghost.x`)).toMatchObject({
       error: {
-        message: `Invalid selectedOutputs: "${inner}.Ghost.x" names no block. Available blocks: "Reply", "Start", "Words".`,
+        message: `Invalid selectedOutputs: "${innerId}.Ghost.x" names no block. Available blocks: "Reply", "Start", "Words".`,
       },
     });
     const { engine, store } = api;

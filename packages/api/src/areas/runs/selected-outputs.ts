@@ -33,9 +33,9 @@ export async function resolveSelectors(
   const resolvedSelectors: ResolvedSelector[] = [];
   for (const selector of selectors) {
     const resolvedSelector =
-      resolve(selector, index) ??
+      resolveSelector(selector, index) ??
       (await resolveInChild(services, selector, { caller: run.workflow, childIndexes }));
-    if (!resolvedSelector) throw unknownBlock(selector, index);
+    if (!resolvedSelector) throw unknownBlockError(selector, index);
     resolvedSelectors.push(resolvedSelector);
   }
   return resolvedSelectors;
@@ -57,8 +57,8 @@ async function resolveInChild(
     childIndexes.set(workflowId, await blockIndexOfChild(services, caller, workflowId));
   const index = childIndexes.get(workflowId);
   if (!index) return undefined;
-  const resolvedSelector = resolve(selector.slice(end + 1), index);
-  if (!resolvedSelector) throw unknownBlock(selector, index);
+  const resolvedSelector = resolveSelector(selector.slice(end + 1), index);
+  if (!resolvedSelector) throw unknownBlockError(selector, index);
   return { ...resolvedSelector, selector, workflowId };
 }
 
@@ -77,7 +77,7 @@ async function blockIndexOfChild(
 /** Maximum number of block names in an error message. */
 const MAX_NAMES = 50;
 
-function unknownBlock(selector: string, { names: allNames }: BlockIndex): ApiError {
+function unknownBlockError(selector: string, { names: allNames }: BlockIndex): ApiError {
   const names = allNames
     .toSorted()
     .slice(0, MAX_NAMES)
@@ -113,7 +113,7 @@ function blockIndexOf(blocks: readonly NamedBlock[]): BlockIndex {
 }
 
 /** Resolves a selector of the form `block.path` or `block`, with the name or id of the block, or `id_path`. */
-function resolve(selector: string, index: BlockIndex): ResolvedSelector | undefined {
+function resolveSelector(selector: string, index: BlockIndex): ResolvedSelector | undefined {
   const [head = '', ...path] = selector.split('.');
   const headId = index.positions.has(head) ? head : index.idsByName.get(normalizeName(head));
   if (headId !== undefined) return { selector, blockId: headId, path };

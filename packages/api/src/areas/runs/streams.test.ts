@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTestApi } from '../../../../../test/support/api.ts';
 import {
-  APPROVAL,
+  APPROVAL_WORKFLOW,
   FAILING_WORKFLOW,
   GREETING_WORKFLOW,
   LONG_WORKFLOW,
@@ -36,15 +36,17 @@ describe('JSON lines', () => {
   });
 
   it('contain heartbeats during the run; the run is cancelled when the client disconnects', async () => {
-    const ticks: (() => void)[] = [];
-    const heartbeatApi = await createTestApi({ repeat: (_ms, tick) => (ticks.push(tick), () => undefined) });
+    const timerCallbacks: (() => void)[] = [];
+    const heartbeatApi = await createTestApi({
+      repeat: (_ms, callback) => (timerCallbacks.push(callback), () => undefined),
+    });
     const id = await heartbeatApi.deploy(LONG_WORKFLOW);
     const headers = { Accept: 'application/x-ndjson' };
     const response = await heartbeatApi.fetch('POST', `/api/v2/workflows/${id}/execute`, {
       headers,
       body: {},
     });
-    for (const tick of ticks) tick();
+    for (const callback of timerCallbacks) callback();
     const reader = response.body!.getReader();
     const read = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
     expect([await read(), await read()].map((text) => (JSON.parse(text) as { type: string }).type)).toEqual([
@@ -120,7 +122,7 @@ describe('server-sent events', () => {
       { event: 'final', data: { success: false, error: expect.any(String) } },
       '[DONE]',
     ]);
-    const pausedEvents = await streamEvents(await api.deploy(APPROVAL), {});
+    const pausedEvents = await streamEvents(await api.deploy(APPROVAL_WORKFLOW), {});
     expect(pausedEvents).toMatchObject([
       { event: 'final', data: { success: true, status: 'paused' } },
       '[DONE]',

@@ -1,11 +1,11 @@
 import type { Json } from '@heddle/core';
 import type { RunEvent, RunHandle, RunResource } from '@heddle/engine';
-import { eventStream, ndjson } from '../../http/stream.ts';
+import { eventStream, ndjsonResponse } from '../../http/stream.ts';
 import type { ServerSentEvent } from '../../http/stream.ts';
 import type { AreaContext } from '../../context.ts';
 import { OutputEvents } from './output-events.ts';
 import type { AgentEvents } from './output-events.ts';
-import { AGENT_EVENTS } from './rules.ts';
+import { AGENT_EVENTS_PROTOCOL } from './rules.ts';
 import type { RunResult } from './schemas.ts';
 import { selectedValues } from './selected-outputs.ts';
 import type { ResolvedSelector } from './selected-outputs.ts';
@@ -40,17 +40,17 @@ export function respondWithLines(services: AreaContext, streamedRun: StreamedRun
   let nextHeartbeat = Promise.withResolvers<undefined>();
   const stop = services.repeat(services.heartbeatMs, () => nextHeartbeat.resolve(undefined));
   void result.then(stop);
-  const heartbeat = () => ({ type: 'heartbeat', timestamp: new Date(services.now()).toISOString() });
+  const createHeartbeat = () => ({ type: 'heartbeat', timestamp: new Date(services.now()).toISOString() });
   async function* lines(): AsyncGenerator<object> {
-    yield heartbeat();
+    yield createHeartbeat();
     for (;;) {
       const lastLine = await Promise.race([result, nextHeartbeat.promise]);
       if (lastLine) return yield lastLine;
       nextHeartbeat = Promise.withResolvers();
-      yield heartbeat();
+      yield createHeartbeat();
     }
   }
-  return ndjson(lines(), { onCancel: () => streamedRun.cancel(), headers: streamedRun.headers });
+  return ndjsonResponse(lines(), { onCancel: () => streamedRun.cancel(), headers: streamedRun.headers });
 }
 
 /**
@@ -62,10 +62,10 @@ export function respondWithEvents(services: AreaContext, streamedRun: StreamedRu
   const ownSelectors = selectors.filter(({ workflowId }) => workflowId === undefined);
   // Subscribes now, so that events before the first read are buffered.
   const events = ownSelectors.length > 0 || agentEvents ? run.events() : undefined;
-  const protocol = agentEvents && { 'X-Sim-Stream-Protocol': AGENT_EVENTS };
+  const protocolHeader = agentEvents && { 'X-Sim-Stream-Protocol': AGENT_EVENTS_PROTOCOL };
   return eventStream(streamedEvents(services, streamedRun, { ownSelectors, events }), {
     onCancel: () => streamedRun.cancel(),
-    headers: { ...protocol, ...streamedRun.headers },
+    headers: { ...protocolHeader, ...streamedRun.headers },
   });
 }
 

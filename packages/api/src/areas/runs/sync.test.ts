@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTestApi } from '../../../../../test/support/api.ts';
 import {
-  APPROVAL,
+  APPROVAL_WORKFLOW,
   FAILING_WORKFLOW,
   GREETING_WORKFLOW,
   LONG_WORKFLOW,
@@ -96,10 +96,10 @@ describe('a synchronous run', () => {
     });
     expect(response).toMatchObject({ status: 200, data: { status: 'completed' } });
     expect(JSON.stringify(response.data)).not.toContain('hello');
-    const unknownBlock = await call('POST', `/api/v2/workflows/${id}/execute`, {
+    const unknownBlockResponse = await call('POST', `/api/v2/workflows/${id}/execute`, {
       body: { stopAfterBlockId: 'ghost' },
     });
-    expect(unknownBlock).toMatchObject({ status: 400 });
+    expect(unknownBlockResponse).toMatchObject({ status: 400 });
   });
 
   it('is cancelled if its client disconnects before the response, but not after it', async () => {
@@ -112,7 +112,7 @@ describe('a synchronous run', () => {
     connection.abort();
     expect(await response).toMatchObject({ status: 499, body: { error: { details: { runId } } } });
     await waitForStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'cancelled');
-    const approvalId = await api.deploy(APPROVAL);
+    const approvalId = await api.deploy(APPROVAL_WORKFLOW);
     const laterConnection = new AbortController();
     const pausedRun = await call<RunResponse>('POST', `/api/v2/workflows/${approvalId}/execute`, {
       body: {},

@@ -93,11 +93,11 @@ function callsOf(output: Json) {
 
 const MAX_REASON_LENGTH = 500;
 /** A host and a port. */
-const ADDRESS = /\S:\d{2,5}\b/;
+const ADDRESS_PATTERN = /\S:\d{2,5}\b/;
 
 /** Returns why a run is suspended. A reason with an address is only for the operator, who can read the stored run. */
 function waitingReason(reason: string | null): string | null {
-  if (reason === null || !ADDRESS.test(reason)) return reason?.slice(0, MAX_REASON_LENGTH) ?? null;
+  if (reason === null || !ADDRESS_PATTERN.test(reason)) return reason?.slice(0, MAX_REASON_LENGTH) ?? null;
   return 'The service cannot continue the run for now.';
 }
 

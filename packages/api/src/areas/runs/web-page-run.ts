@@ -36,7 +36,7 @@ export async function executeFromWebPage(
     stream: true,
     ...(selectedOutputs && { selectedOutputs: [...selectedOutputs] }),
   });
-  const slot = services.capacity.acquire(capacitySubjectOf(principal));
+  const slot = services.capacityLimiter.acquire(capacitySubjectOf(principal));
   try {
     slot.countForWorkspace(workflow.workspaceId);
     const call = { body, headers: new Headers(), principal, signal, origin, page };

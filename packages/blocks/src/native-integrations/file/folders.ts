@@ -21,7 +21,7 @@ export function parseFolderPath(args: JsonObject, name: string): string | undefi
   );
 }
 
-/** Returns whether a part of a path is a percent-encoded name: no slash or control character, and not only dots. */
+/** Returns whether a segment of a path is a percent-encoded name: no slash or control character, and not only dots. */
 function isSegment(segment: string): boolean {
   try {
     const name = decodeURIComponent(segment);

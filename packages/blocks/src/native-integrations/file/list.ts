@@ -23,7 +23,7 @@ export async function listFolder({ args, context }: NativeToolCall): Promise<Jso
   });
   if (!listing) throw unknownFolderError(path);
   const { folders, files, truncated } = listing;
-  // Hosts that were written before queries had a depth ignore it.
+  // Hosts that were written before the option `depth` existed ignore it.
   const entries = [
     ...folders.map((folder) => folderEntry(folder, path)),
     ...files.map((file) => fileEntry(file, path)),

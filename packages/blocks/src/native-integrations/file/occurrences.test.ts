@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cpuMsOf } from '../../../../../test/support/cpu.ts';
+import { measureCpuMs } from '../../../../../test/support/cpu.ts';
 import { lineCountOf, occurrencesOf } from './occurrences.ts';
 
 describe('occurrencesOf', () => {
@@ -12,14 +12,14 @@ describe('occurrencesOf', () => {
     ['x', '', []],
     ['longer', 'long', []],
     ['é', 'café é', [3, 5]],
-  ])('finds %j in %j at the positions %j', (part, text, positions) => {
-    expect(occurrencesOf(part, text, 9)).toEqual(positions);
-    expect(occurrencesOf(part, text, 1)).toEqual(positions.slice(0, 1));
+  ])('finds %j in %j at the positions %j', (substring, text, positions) => {
+    expect(occurrencesOf(substring, text, 9)).toEqual(positions);
+    expect(occurrencesOf(substring, text, 1)).toEqual(positions.slice(0, 1));
   });
 
   it('takes linear time in repetitive texts', () => {
     const half = 'a'.repeat(1_000_000);
-    const cpuMs = cpuMsOf(() => {
+    const cpuMs = measureCpuMs(() => {
       expect(occurrencesOf(`b${half}`, half + half, 9)).toEqual([]);
       expect(occurrencesOf(`${half}b`, `${half}${half}b`, 9)).toEqual([1_000_000]);
     });

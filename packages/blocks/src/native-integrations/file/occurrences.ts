@@ -7,19 +7,19 @@ export function lineCountOf(text: string, end = text.length): number {
 }
 
 /**
- * Returns the positions of the first `limit` occurrences of `part` in `text`, without overlaps. `part` must not be
- * empty. Takes O(text + part): `indexOf` and `split` take O(text × part) for repetitive texts.
+ * Returns the positions of the first `limit` occurrences of `substring` in `text`, without overlaps. `substring` must
+ * not be empty. Takes O(text + substring): `indexOf` and `split` take O(text × substring) for repetitive texts.
  */
-export function occurrencesOf(part: string, text: string, limit: number): number[] {
-  const borders = bordersOf(part);
+export function occurrencesOf(substring: string, text: string, limit: number): number[] {
+  const borders = bordersOf(substring);
   const positions: number[] = [];
   let matchedLength = 0;
   for (let index = 0; index < text.length && positions.length < limit; index += 1) {
     const charCode = text.charCodeAt(index);
-    while (matchedLength > 0 && charCode !== part.charCodeAt(matchedLength))
+    while (matchedLength > 0 && charCode !== substring.charCodeAt(matchedLength))
       matchedLength = borders[matchedLength - 1] as number;
-    if (charCode === part.charCodeAt(matchedLength)) matchedLength += 1;
-    if (matchedLength < part.length) continue;
+    if (charCode === substring.charCodeAt(matchedLength)) matchedLength += 1;
+    if (matchedLength < substring.length) continue;
     positions.push(index + 1 - matchedLength);
     matchedLength = 0;
   }

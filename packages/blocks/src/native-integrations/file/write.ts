@@ -34,7 +34,7 @@ export async function writeFile({ args, context, idempotencyKey }: NativeToolCal
   const name = parseFileName(getOwn(args, 'fileName'));
   const folderPath = parseFolderPath(args, 'folderPath') ?? '/';
   const contentType = getOwn(args, 'contentType');
-  const { type, chunks } = await newContent({ args, context }, name);
+  const { type, chunks } = await resolveNewContent({ args, context }, name);
   const file = {
     ...{ name, folderPath, chunks, type: typeof contentType === 'string' ? contentType : type },
     onNameConflict: getOwn(args, 'overwrite') === true ? ('replace' as const) : ('rename' as const),
@@ -42,7 +42,7 @@ export async function writeFile({ args, context, idempotencyKey }: NativeToolCal
   return outputOf(await files.create(file, idempotencyKey));
 }
 
-async function newContent(
+async function resolveNewContent(
   { args, context }: Pick<NativeToolCall, 'args' | 'context'>,
   name: string,
 ): Promise<{ type: string; chunks: Chunks }> {

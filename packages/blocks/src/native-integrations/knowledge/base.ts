@@ -61,11 +61,11 @@ function unknownItemError(call: NativeToolCall): BlockError {
     return id === undefined ? [] : [`${noun} ${JSON.stringify(id.slice(0, 100))}`];
   });
   const suffix = items.length === 0 ? '' : `, or it has no ${items.join(' of the ')}`;
-  return unknownBaseError(idIn(call, 'knowledgeBaseId'), suffix);
+  return unknownKnowledgeBaseError(idIn(call, 'knowledgeBaseId'), suffix);
 }
 
 /** Returns KNOWLEDGE_UNKNOWN. `suffix` names the other items that may be unknown. */
-export function unknownBaseError(id: string, suffix = ''): BlockError {
+export function unknownKnowledgeBaseError(id: string, suffix = ''): BlockError {
   const base = JSON.stringify(id.slice(0, 100));
   return permanentError('KNOWLEDGE_UNKNOWN', `The workspace has no knowledge base ${base}${suffix}.`);
 }

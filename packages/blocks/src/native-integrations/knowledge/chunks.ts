@@ -17,7 +17,7 @@ export async function listChunks(call: NativeToolCall): Promise<JsonObject> {
     enabled: filter === 'true' || filter === 'false' ? ENABLED_FILTERS[filter] : ('all' as const),
     ...page,
   };
-  const { chunks, total } = requireFound(await knowledgeOf(call).chunks(ids, query), call);
+  const { chunks, total } = requireFound(await knowledgeOf(call).listChunks(ids, query), call);
   return { ...ids, chunks: chunks.map((chunk) => ({ ...chunk })), totalChunks: total, ...page };
 }
 
@@ -27,7 +27,7 @@ export async function addChunk(call: NativeToolCall): Promise<JsonObject> {
   const ids = documentIdsOf(call);
   const content = plainText(getOwn(call.args, 'content') ?? null).toWellFormed();
   const chunk = requireFound(await knowledge.addChunk(ids, content, call.idempotencyKey), call);
-  const document = await knowledge.document(ids);
+  const document = await knowledge.getDocument(ids);
   const { id: chunkId, ...data } = chunk;
   return {
     ...{ data: { chunkId, ...data }, documentId: ids.documentId },

@@ -21,13 +21,16 @@ export async function listDocuments(call: NativeToolCall): Promise<JsonObject> {
     enabled: filter === 'enabled' || filter === 'disabled' ? filter : 'all',
     ...page,
   };
-  const { documents, total } = requireFound(await knowledgeOf(call).documents(knowledgeBaseId, query), call);
+  const { documents, total } = requireFound(
+    await knowledgeOf(call).listDocuments(knowledgeBaseId, query),
+    call,
+  );
   return { knowledgeBaseId, documents: documents.map(outputOf), totalDocuments: total, ...page };
 }
 
 /** Returns a document. */
 export async function getDocument(call: NativeToolCall): Promise<JsonObject> {
-  return outputOf(requireFound(await knowledgeOf(call).document(documentIdsOf(call)), call));
+  return outputOf(requireFound(await knowledgeOf(call).getDocument(documentIdsOf(call)), call));
 }
 
 /** Stores text as a document. */
@@ -46,10 +49,10 @@ export async function createDocument(call: NativeToolCall): Promise<JsonObject> 
  */
 export async function upsertDocument(call: NativeToolCall): Promise<JsonObject> {
   const id = textIn(call.args, 'documentId')?.trim();
-  const { document, replaced } = await storeDocument(call, id ? { id } : 'name');
-  const isUpdate = replaced.length > 0;
+  const { document, replacedIds } = await storeDocument(call, id ? { id } : 'name');
+  const isUpdate = replacedIds.length > 0;
   return {
-    data: { ...dataOf(document), isUpdate, previousDocumentId: replaced[0] ?? null },
+    data: { ...dataOf(document), isUpdate, previousDocumentId: replacedIds[0] ?? null },
     documentId: document.id,
     message: `The document ${JSON.stringify(document.filename)} was ${isUpdate ? 'replaced' : 'stored'}.`,
   };

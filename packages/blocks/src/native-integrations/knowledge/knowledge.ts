@@ -10,7 +10,7 @@ import { listTags, searchKnowledge } from './search.ts';
 const MAX_CONTENT_CHARS = 1_000_000;
 const idArgument = (description: string, fields: readonly string[]) =>
   text(description, { fields, required: true, schema: { minLength: 1, maxLength: 256 } });
-const baseArguments = {
+const knowledgeBaseArguments = {
   knowledgeBaseId: idArgument('Id of the knowledge base', [
     'knowledgeBaseSelector',
     'manualKnowledgeBaseId',
@@ -18,12 +18,12 @@ const baseArguments = {
   ]),
 };
 const documentArguments = {
-  ...baseArguments,
+  ...knowledgeBaseArguments,
   documentId: idArgument('Id of the document', ['documentSelector', 'documentId']),
 };
 const chunkArguments = { ...documentArguments, chunkId: idArgument('Id of the chunk', ['chunkId']) };
 const connectorArguments = {
-  ...baseArguments,
+  ...knowledgeBaseArguments,
   connectorId: idArgument('Id of the connector', ['connectorId']),
 };
 const pageArguments = {
@@ -33,7 +33,7 @@ const pageArguments = {
 const contentArgument = (description: string) =>
   text(description, { schema: { maxLength: MAX_CONTENT_CHARS } });
 const newDocumentArguments = {
-  ...baseArguments,
+  ...knowledgeBaseArguments,
   name: text('Name of the document', { required: true, schema: { maxLength: 255 } }),
   content: { ...contentArgument('Text of the document'), required: true as const },
   documentTags: data(
@@ -44,9 +44,9 @@ const newDocumentArguments = {
 
 const tools: { readonly [tool: string]: Omit<NativeTool, 'idempotent' | 'requiredFeature'> } = {
   knowledge_search: {
-    description: 'Returns the parts of documents that best match a query or tags.',
+    description: 'Returns the chunks of documents that best match a query or tags.',
     arguments: {
-      ...baseArguments,
+      ...knowledgeBaseArguments,
       query: text('Text to search for; may be empty if tagFilters are set', {
         schema: { maxLength: 32_768 },
       }),
@@ -67,7 +67,7 @@ const tools: { readonly [tool: string]: Omit<NativeTool, 'idempotent' | 'require
   knowledge_list_documents: {
     description: 'Lists the documents of a knowledge base.',
     arguments: {
-      ...baseArguments,
+      ...knowledgeBaseArguments,
       search: text('Text that the names of the listed documents contain', { schema: { maxLength: 200 } }),
       enabledFilter: text('Which documents to list: all (default), enabled or disabled', {
         schema: { enum: ['all', 'enabled', 'disabled'] },
@@ -149,13 +149,13 @@ const tools: { readonly [tool: string]: Omit<NativeTool, 'idempotent' | 'require
   },
   knowledge_list_tags: {
     description: 'Lists the tags that documents of a knowledge base can have.',
-    arguments: baseArguments,
+    arguments: knowledgeBaseArguments,
     run: listTags,
   },
   knowledge_list_connectors: {
     description:
       'Lists the connectors of a knowledge base. A connector copies documents from another system into the knowledge base.',
-    arguments: baseArguments,
+    arguments: knowledgeBaseArguments,
     run: listConnectors,
   },
   knowledge_get_connector: {
@@ -216,19 +216,19 @@ export const integration = defineNativeIntegration({
 /** Lists the connectors of a knowledge base. */
 async function listConnectors(call: NativeToolCall): Promise<JsonObject> {
   const knowledgeBaseId = idIn(call, 'knowledgeBaseId');
-  const connectors = requireFound(await knowledgeOf(call).connectors(knowledgeBaseId), call);
+  const connectors = requireFound(await knowledgeOf(call).listConnectors(knowledgeBaseId), call);
   return { knowledgeBaseId, connectors, totalConnectors: connectors.length };
 }
 
 /** Returns a connector with its latest syncs. */
 async function getConnector(call: NativeToolCall): Promise<JsonObject> {
-  return requireFound(await knowledgeOf(call).connector(connectorIdsOf(call)), call);
+  return requireFound(await knowledgeOf(call).getConnector(connectorIdsOf(call)), call);
 }
 
 /** Starts a sync. */
 async function startSync(call: NativeToolCall): Promise<JsonObject> {
   const ids = connectorIdsOf(call);
-  requireFound(await knowledgeOf(call).sync(ids, call.idempotencyKey), call);
+  requireFound(await knowledgeOf(call).startSync(ids, call.idempotencyKey), call);
   return { connectorId: ids.connectorId, message: 'A sync of the connector was started.' };
 }
 

@@ -85,6 +85,6 @@ function filterOf(tagName: string, value: Json, entry: JsonObject): KnowledgeTag
 /** Lists the tags of a knowledge base. */
 export async function listTags(call: NativeToolCall): Promise<JsonObject> {
   const knowledgeBaseId = idIn(call, 'knowledgeBaseId');
-  const tags = requireFound(await knowledgeOf(call).tags(knowledgeBaseId), call);
+  const tags = requireFound(await knowledgeOf(call).listTags(knowledgeBaseId), call);
   return { knowledgeBaseId, tags, totalTags: tags.length };
 }

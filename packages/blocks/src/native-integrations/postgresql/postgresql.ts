@@ -45,31 +45,31 @@ interface Condition {
  */
 function conditionOf({ args, values }: NativeToolCall, quotedTable: string): Condition {
   const { where, conditions } = args;
-  const parts: string[] = [];
+  const predicates: string[] = [];
   const parameters = [...values];
   if (typeof where === 'string') {
     const problem = conditionProblem(where);
     if (problem !== undefined) throw invalidArgumentError(`"where" ${problem}`);
     // The condition is on a separate line, because it can end with a comment.
-    parts.push(`(\n${where}\n)`);
+    predicates.push(`(\n${where}\n)`);
   }
   if (isJsonObject(conditions)) {
     for (const [name, value] of Object.entries(conditions)) {
       const column = quoteIdentifier(name);
-      if (value === null) parts.push(`${column} IS NULL`);
+      if (value === null) predicates.push(`${column} IS NULL`);
       else {
         // The types of the values come from the table.
         const rows = (Array.isArray(value) ? value : [value]).map((item) => ({ [name]: item }));
         parameters.push(JSON.stringify(rows));
-        parts.push(
+        predicates.push(
           `${column} IN (SELECT ${column} FROM json_populate_recordset(NULL::${quotedTable}, $${parameters.length}::json))`,
         );
       }
     }
   }
-  if (parts.length === 0)
+  if (predicates.length === 0)
     throw invalidArgumentError('it has neither "where" nor "conditions", and would change all rows');
-  return { sql: parts.join(' AND '), values: parameters };
+  return { sql: predicates.join(' AND '), values: parameters };
 }
 
 function quotedTableOf({ args }: NativeToolCall): string {
@@ -108,7 +108,7 @@ export const integration = defineNativeIntegration({
   title: 'PostgreSQL',
   docsUrl: 'https://www.postgresql.org/docs/current/sql-commands.html',
   setupInstructions:
-    "The fields `host`, `port`, `database`, `username`, `password` and `ssl` select the database. If `host` is empty, a credential selects the database. Heddle uses the first of these credentials that exists: the stored credential whose id is in the field `credential`, the value of `--credential postgresql=URL`, or the credential that is stored for the provider `postgresql`. A credential is a URL such as `postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full`. It can also be `USER:PASSWORD`; in this case, the option `--service postgresql=postgresql://HOST/DATABASE` selects the database. The [egress policy](../security.md) restricts the host and the port. If no rule sets the allowed ports, these are 5432, 5433, 6432 and 6543.\n\nEach call has its own connection and transaction. If the result has more than 10,000 rows or is larger than 16 MiB, the call fails and changes nothing.\n\nReferences in `query` and `where` become parameters. For example, `WHERE name = '<start.name>'` compares `name` with the value of the reference; the value cannot add SQL. In an SQL identifier in double quotes, the value becomes a part of the identifier. If a field consists of one reference and nothing else, the value of the reference is the SQL itself. In results, dates, exact decimals and integers beyond 2^53 are strings.",
+    "The fields `host`, `port`, `database`, `username`, `password` and `ssl` select the database. If `host` is empty, a credential selects the database. Heddle uses the first of these credentials that exists: the stored credential whose id is in the field `credential`, the value of `--credential postgresql=URL`, or the credential that is stored for the provider `postgresql`. A credential is a URL such as `postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full`. It can also be `USER:PASSWORD`; in this case, the option `--service postgresql=postgresql://HOST/DATABASE` selects the database. The [egress policy](../security.md) restricts the host and the port. If no rule sets the allowed ports, these are 5432, 5433, 6432 and 6543.\n\nEach call has its own connection and transaction. If the result has more than 10,000 rows or is larger than 16 MiB, the call fails and changes nothing.\n\nReferences in `query` and `where` become parameters. For example, `WHERE name = '<start.name>'` compares `name` with the value of the reference; the value cannot add SQL. In an SQL identifier in double quotes, the value becomes a part of the identifier. If a field consists of one reference and nothing else, the value of the reference is the SQL itself. In results, dates, `numeric` values and integers beyond 2^53 are strings.",
   types: ['postgresql'],
   settings,
   operations: {

@@ -13,7 +13,7 @@ export interface Server {
   database: string;
   user: string;
   password: string;
-  tls: Tls;
+  tls: TlsMode;
   /** CA certificates in PEM format; undefined: the public CAs. */
   ca: string | undefined;
   /** The client whose egress policy applies. */
@@ -21,11 +21,11 @@ export interface Server {
 }
 
 /** `preferred`: with TLS if the server supports it, else without. Only `verify-full` checks the certificate. */
-type Tls = 'disabled' | 'preferred' | 'required' | 'verify-full';
+type TlsMode = 'disabled' | 'preferred' | 'required' | 'verify-full';
 
 const SERVICE = 'postgresql';
 /** TLS modes by their names in URLs. */
-const SSL_MODES: { readonly [mode: string]: Tls } = {
+const SSL_MODES: { readonly [mode: string]: TlsMode } = {
   disable: 'disabled',
   prefer: 'preferred',
   require: 'required',
@@ -126,7 +126,7 @@ function parseServerUrl(text: string, subject: string): Omit<UncheckedServer, 'c
       database: decodeURIComponent(url.pathname.slice(1)),
       user: decodeURIComponent(url.username),
       password: decodeURIComponent(url.password),
-      tls: Object.hasOwn(SSL_MODES, mode) ? (SSL_MODES[mode] as Tls) : mode,
+      tls: Object.hasOwn(SSL_MODES, mode) ? (SSL_MODES[mode] as TlsMode) : mode,
     };
   } catch {
     throw configError(`${subject} has a percent sign that is not part of an encoded character`);
@@ -145,7 +145,7 @@ function checkServer({ port, tls, ...parts }: UncheckedServer, http: HttpClient)
     throw configError(`the port "${port.slice(0, 20)}" of ${host.slice(0, 200)} is not a number`);
   if (!TLS_MODES.includes(tls))
     throw configError(`the TLS mode "${tls.slice(0, 20)}" is not one of ${TLS_MODES.join(', ')}`);
-  return { ...parts, port: Number(port), tls: tls as Tls, http };
+  return { ...parts, port: Number(port), tls: tls as TlsMode, http };
 }
 
 function configError(reason: string): ReturnType<typeof permanentError> {

@@ -107,7 +107,7 @@ class Session {
   readonly #addresses: Addresses;
   readonly #client: Client;
   /** True if the statement has been sent. */
-  #isSent = false;
+  #isStatementSent = false;
   #receivedBytes = 0;
   /** Why the result is too large. Rows that have already arrived are still read, so only the first reason is kept. */
   #tooLargeReason: string | undefined;
@@ -138,7 +138,7 @@ class Session {
   async run({ sql, values, readOnly }: Statement, timeoutMs: number): Promise<StatementResult> {
     const client = this.#client;
     await client.connect();
-    const settings = [
+    const setupStatements = [
       `BEGIN${readOnly ? ' READ ONLY' : ''}`,
       `SET LOCAL statement_timeout = ${timeoutMs}`,
       // These replace the server's configuration: `parserOf` expects ISO dates, and `bindReferences` expects standard
@@ -146,8 +146,8 @@ class Session {
       "SET LOCAL datestyle = 'ISO'",
       'SET LOCAL standard_conforming_strings = on',
     ];
-    await client.query(settings.join('; '));
-    this.#isSent = true;
+    await client.query(setupStatements.join('; '));
+    this.#isStatementSent = true;
     const result = await this.#query(sql, values);
     await client.query('COMMIT');
     return result;
@@ -184,7 +184,7 @@ class Session {
       processID?: number | null;
       secretKey?: number;
     };
-    if (this.#isSent && typeof processID === 'number' && typeof secretKey === 'number') {
+    if (this.#isStatementSent && typeof processID === 'number' && typeof secretKey === 'number') {
       const message = Buffer.alloc(16);
       for (const [index, word] of [16, CANCEL_CODE].entries()) message.writeInt32BE(word, index * 4);
       message.writeInt32BE(processID, 8);
@@ -232,10 +232,12 @@ class Session {
         { retryable: false },
       );
     if (error instanceof DatabaseError) return refusalOf(error);
-    const problem = this.#isSent ? 'The connection to PostgreSQL was lost' : 'PostgreSQL cannot be reached';
+    const problem = this.#isStatementSent
+      ? 'The connection to PostgreSQL was lost'
+      : 'PostgreSQL cannot be reached';
     const { host, port } = this.#server;
     return new BlockError('SERVICE_FAILED', `${problem} (${host}:${port}): ${messageOf(error)}`, {
-      retryable: idempotent || !this.#isSent,
+      retryable: idempotent || !this.#isStatementSent,
       cause: error,
     });
   }

@@ -42,7 +42,7 @@ function addressOf({ args }: NativeToolCall): ObjectAddress {
     plainText(getOwn(args, name) ?? ''),
   );
   if (bucketName && objectKey) return { Bucket: checkBucket(bucketName), Key: objectKey };
-  const address = uri ? addressIn(uri) : undefined;
+  const address = uri ? parseObjectUri(uri) : undefined;
   if (address) return address;
   throw invalidArgumentError(
     uri
@@ -51,13 +51,13 @@ function addressOf({ args }: NativeToolCall): ObjectAddress {
   );
 }
 
-function addressIn(uri: string): ObjectAddress | undefined {
-  const [, bucketName = '', path = ''] = /^s3:\/\/([^/]+)\/(.+)$/s.exec(uri) ?? partsOfAwsUrl(uri) ?? [];
+function parseObjectUri(uri: string): ObjectAddress | undefined {
+  const [, bucketName = '', path = ''] = /^s3:\/\/([^/]+)\/(.+)$/s.exec(uri) ?? parseAwsUrl(uri) ?? [];
   return path !== '' && BUCKET_PATTERN.test(bucketName) ? { Bucket: bucketName, Key: path } : undefined;
 }
 
 /** Returns the URL of an object on AWS, its bucket and its key. The bucket is in the host or first in the path. */
-function partsOfAwsUrl(uri: string): [string, string, string] | undefined {
+function parseAwsUrl(uri: string): [string, string, string] | undefined {
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
   const hostMatch = /^(?:(.+)\.)?s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$/.exec(url?.hostname ?? '');
   if (!url || !hostMatch) return undefined;

@@ -41,7 +41,7 @@ const runOutputs = {
     ),
 };
 
-/** The description, fields and outputs of the block, for readers and editors. */
+/** The description, fields and outputs of the block, for the documentation and for workflow editors. */
 export const workspaceEventSchema = {
   summary:
     'Starts a run when another workflow of the workspace fails, is slow, expensive, inactive or deployed, or when a credential changes.',

@@ -38,24 +38,24 @@ export interface GmailMessage {
 export class GmailClient {
   readonly #context: FeedContext;
   readonly #http: HttpClient;
-  readonly #base: string;
+  readonly #apiUrl: string;
   readonly #token: string;
 
   private constructor(
     context: FeedContext,
-    { http, base, token }: { http: HttpClient; base: string; token: string },
+    { http, base: apiUrl, token }: { http: HttpClient; base: string; token: string },
   ) {
     this.#context = context;
     this.#http = http;
-    this.#base = base;
+    this.#apiUrl = apiUrl;
     this.#token = token;
   }
 
   /** Throws a BlockError if the credential cannot be used. */
   static async open(context: FeedContext, credential: string): Promise<GmailClient> {
     const { baseUrl = BASE_URL, http } = await context.service(SERVICE);
-    const base = `${baseUrl.replace(/\/+$/, '')}/gmail/v1/users/me`;
-    return new GmailClient(context, { http, base, token: await context.credential(credential) });
+    const apiUrl = `${baseUrl.replace(/\/+$/, '')}/gmail/v1/users/me`;
+    return new GmailClient(context, { http, base: apiUrl, token: await context.credential(credential) });
   }
 
   /** Returns the position after all existing messages. */
@@ -111,10 +111,12 @@ export class GmailClient {
     const isTruncated = Number(sizeEstimate) > MAX_MESSAGE_BYTES;
     const raw = isTruncated ? await this.#readBeginning(id) : await this.#readRaw(id);
     if (!raw) return undefined;
-    const atMs = Number(internalDate);
+    const receivedAtMs = Number(internalDate);
     return {
       ...{ raw, isTruncated, threadId: typeof threadId === 'string' ? threadId : '' },
-      receivedAt: new Date(Number.isFinite(atMs) && Math.abs(atMs) < 8.64e15 ? atMs : 0).toISOString(),
+      receivedAt: new Date(
+        Number.isFinite(receivedAtMs) && Math.abs(receivedAtMs) < 8.64e15 ? receivedAtMs : 0,
+      ).toISOString(),
       labels: Array.isArray(labelIds) ? labelIds.map(String).slice(0, PAGE_SIZE) : [],
     };
   }
@@ -145,7 +147,7 @@ export class GmailClient {
     const { payload, snippet } = this.#bodyOf(response);
     const headers = isJsonObject(payload ?? null) ? (payload as JsonObject)['headers'] : undefined;
     const lines = (Array.isArray(headers) ? headers : []).flatMap((header) =>
-      isJsonObject(header) ? [`${singleLine(header['name'])}: ${singleLine(header['value'])}`] : [],
+      isJsonObject(header) ? [`${toSingleLine(header['name'])}: ${toSingleLine(header['value'])}`] : [],
     );
     const otherHeaders = lines.filter((line) => !/^content-/i.test(line));
     const body = typeof snippet === 'string' ? snippet : '';
@@ -168,7 +170,7 @@ export class GmailClient {
   ): ReturnType<typeof sendPollRequest> {
     const search = new URLSearchParams(query).toString();
     const request = {
-      ...{ url: `${this.#base}${path}${search === '' ? '' : `?${search}`}`, method, maxResponseBytes },
+      ...{ url: `${this.#apiUrl}${path}${search === '' ? '' : `?${search}`}`, method, maxResponseBytes },
       headers: {
         Authorization: `Bearer ${this.#token}`,
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
@@ -203,16 +205,20 @@ function idsOf(messages: Json | undefined): string[] {
 function addedIdsIn(history: Json | undefined): string[] {
   if (!Array.isArray(history)) return [];
   return history.flatMap((change) => {
-    const added = isJsonObject(change) ? change['messagesAdded'] : undefined;
-    return Array.isArray(added)
-      ? idsOf(added.map((each) => (isJsonObject(each) ? (each['message'] ?? null) : null)))
+    const addedMessages = isJsonObject(change) ? change['messagesAdded'] : undefined;
+    return Array.isArray(addedMessages)
+      ? idsOf(
+          addedMessages.map((addedMessage) =>
+            isJsonObject(addedMessage) ? (addedMessage['message'] ?? null) : null,
+          ),
+        )
       : [];
   });
 }
 
 function lastIdOf(history: Json | undefined): Json | undefined {
-  const last = Array.isArray(history) ? history.at(-1) : undefined;
-  return isJsonObject(last ?? null) ? (last as JsonObject)['id'] : undefined;
+  const lastChange = Array.isArray(history) ? history.at(-1) : undefined;
+  return isJsonObject(lastChange ?? null) ? (lastChange as JsonObject)['id'] : undefined;
 }
 
 function historyIdOf(value: Json | undefined): string {
@@ -221,6 +227,6 @@ function historyIdOf(value: Json | undefined): string {
   throw feedError('Gmail responded without a position in the history of the account.');
 }
 
-function singleLine(value: Json | undefined): string {
+function toSingleLine(value: Json | undefined): string {
   return typeof value === 'string' ? value.replaceAll(/[\r\n]+/g, ' ') : '';
 }

@@ -20,8 +20,8 @@ const MAX_LABELS = 20;
 const MAX_QUERY_CHARS = 1000;
 /** Maximum number of messages that one poll lists. */
 const MAX_LISTED_MESSAGES = 1000;
-/** Maximum number of messages that one poll reads and rejects. */
-const MAX_REJECTED_MESSAGES = 100;
+/** Maximum number of messages that one poll reads and skips. */
+const MAX_SKIPPED_MESSAGES = 100;
 /** Searches do not find new messages immediately, so each one also covers this time before the previous poll. */
 const OVERLAP_S = 7200;
 /** Labels of messages that were written by the account or deleted, of spam, and of chats. */
@@ -186,9 +186,9 @@ async function pollFirstTime(
   const backlog = backfill === 0 ? [] : candidates.slice(-backfill);
   const poll = await readNewMessages(client, { config, context, ids: backlog });
   const backlogIds = new Set(backlog);
-  const skipped = [...poll.skipped, ...recentIds.filter((id) => !backlogIds.has(id))];
+  const skippedIds = [...poll.skippedIds, ...recentIds.filter((id) => !backlogIds.has(id))];
   const cursor = { ...position, afterS: nowInSeconds(context), ...(poll.hasMore && { backlog }) };
-  return { ...poll, skipped, cursor };
+  return { ...poll, skippedIds, cursor };
 }
 
 function queryOf({ query, labels, isExcluding }: GmailConfig, afterS?: number): string {
@@ -199,25 +199,27 @@ function queryOf({ query, labels, isExcluding }: GmailConfig, afterS?: number): 
     .join(' ');
 }
 
-/** Reads the new messages, up to the limits of a poll. `skipped`: the ids of messages without the required labels. */
+/**
+ * Reads the new messages, up to the limits of a poll. `skippedIds`: the ids of messages without the required labels.
+ */
 async function readNewMessages(
   client: GmailClient,
   { config, context, ids }: { config: GmailConfig; context: FeedContext; ids: readonly string[] },
-): Promise<Pick<FeedPoll, 'items' | 'skipped' | 'hasMore'>> {
+): Promise<Pick<FeedPoll, 'items' | 'skippedIds' | 'hasMore'>> {
   const unknownIds = await context.filterUnknownIds(ids);
   const items: FeedItem[] = [];
-  const skipped: string[] = [];
+  const skippedIds: string[] = [];
   let remainingBytes = MAX_POLL_BYTES;
   for (const id of ids) {
     if (!unknownIds.has(id)) continue;
     const isFull =
-      items.length >= context.limit || skipped.length >= MAX_REJECTED_MESSAGES || remainingBytes <= 0;
-    if (isFull) return { items, skipped, hasMore: true };
+      items.length >= context.limit || skippedIds.length >= MAX_SKIPPED_MESSAGES || remainingBytes <= 0;
+    if (isFull) return { items, skippedIds, hasMore: true };
     const message = await client.fetchMessage(id);
     // The message has been removed.
     if (!message) continue;
     if (!matchesLabels(message.labels, config)) {
-      skipped.push(id);
+      skippedIds.push(id);
       continue;
     }
     remainingBytes -= message.raw.byteLength;
@@ -225,7 +227,7 @@ async function readNewMessages(
     const rawMessage = { id, raw, isTruncated, receivedAt, metadata: { id, threadId, labels } };
     items.push(await toFeedItem(rawMessage, { withFiles: config.withFiles, nowMs: context.nowMs }));
   }
-  return { items, skipped, hasMore: false };
+  return { items, skippedIds, hasMore: false };
 }
 
 function matchesLabels(messageLabels: readonly string[], { labels, isExcluding }: GmailConfig): boolean {

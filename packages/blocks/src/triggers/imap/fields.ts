@@ -55,7 +55,7 @@ export const imapFields = z.object({
 });
 
 /** The criteria of messages that start runs, in the format of imapflow. Plain JSON. */
-export interface Criteria {
+export interface SearchCriteria {
   seen?: boolean;
   flagged?: boolean;
   answered?: boolean;
@@ -78,7 +78,7 @@ export interface ImapConfig extends FeedConfig {
   /** The password: text, or `{{NAME}}`. */
   secret: string;
   mailboxes: string[];
-  criteria: Criteria;
+  criteria: SearchCriteria;
   markAsRead: boolean;
   withFiles: boolean;
 }
@@ -102,7 +102,7 @@ export function parseImapConfig(block: JsonObject): ReturnType<TriggerInfo['pars
 }
 
 const criterion = z.string().min(1).max(MAX_CRITERION_CHARS);
-const bytes = z.int().min(0);
+const byteCount = z.int().min(0);
 const criteriaSchema = z.strictObject({
   unseen: z.boolean().optional(),
   seen: z.boolean().optional(),
@@ -114,12 +114,12 @@ const criteriaSchema = z.strictObject({
   subject: criterion.optional(),
   body: criterion.optional(),
   text: criterion.optional(),
-  larger: bytes.optional(),
-  smaller: bytes.optional(),
+  larger: byteCount.optional(),
+  smaller: byteCount.optional(),
 });
 
 /** Returns the criteria, or what is wrong with the field. */
-function criteriaOf(field: Json | undefined): Criteria | string {
+function criteriaOf(field: Json | undefined): SearchCriteria | string {
   if (field === undefined) return {};
   const value = typeof field === 'string' ? parseJson(field) : field;
   if (!isJsonObject(value ?? null)) return 'is not a JSON object';
@@ -130,6 +130,8 @@ function criteriaOf(field: Json | undefined): Criteria | string {
     return `has an unknown or invalid criterion "${name}"`;
   }
   const { unseen, ...criteria } = parsed.data;
-  const normalized = unseen === undefined ? criteria : { seen: !unseen, ...criteria };
-  return Object.fromEntries(Object.entries(normalized).filter(([, each]) => each !== undefined)) as Criteria;
+  const normalizedCriteria = unseen === undefined ? criteria : { seen: !unseen, ...criteria };
+  return Object.fromEntries(
+    Object.entries(normalizedCriteria).filter(([, criterionValue]) => criterionValue !== undefined),
+  ) as SearchCriteria;
 }

@@ -74,10 +74,10 @@ async function pollAccount(client: ImapFlow, config: ImapConfig, context: FeedCo
     cursor[path] = {
       validity: mailbox.validity,
       uid: batch.lastUid ?? Math.max(mailbox.uidNext - 1, 0),
-      atMs: Math.max(batch.atMs, candidates.atMs),
+      atMs: Math.max(batch.latestReceivedMs, candidates.lastReceivedMs),
     };
   }
-  return { cursor, items, skipped: [], hasMore };
+  return { cursor, items, skippedIds: [], hasMore };
 }
 
 function positionOf(cursor: JsonObject | undefined, path: string): Position | undefined {
@@ -88,25 +88,25 @@ function positionOf(cursor: JsonObject | undefined, path: string): Position | un
 async function openMailbox(client: ImapFlow, path: string): Promise<Mailbox> {
   const { uidValidity, uidNext, exists } = await client.mailboxOpen(path, { readOnly: true });
   // Older servers do not send `uidNext`.
-  const last = uidNext || exists === 0 ? undefined : await client.fetchOne('*', { uid: true });
+  const lastMessage = uidNext || exists === 0 ? undefined : await client.fetchOne('*', { uid: true });
   return {
     path,
     validity: String(uidValidity),
-    uidNext: uidNext || (last ? last.uid + 1 : 1),
+    uidNext: uidNext || (lastMessage ? lastMessage.uid + 1 : 1),
     messageCount: exists,
   };
 }
 
 /**
- * Returns the UIDs of messages that may start runs, the earliest first. `atMs`: when the last known message was
- * received.
+ * Returns the UIDs of messages that may start runs, the earliest first. `lastReceivedMs`: when the last known
+ * message was received.
  */
 async function candidatesIn(
   client: ImapFlow,
   mailbox: Mailbox,
   { config, position, context }: { config: ImapConfig; position: Position | undefined; context: FeedContext },
-): Promise<{ uids: number[]; atMs: number }> {
-  if (mailbox.messageCount === 0) return { uids: [], atMs: position?.atMs ?? 0 };
+): Promise<{ uids: number[]; lastReceivedMs: number }> {
+  if (mailbox.messageCount === 0) return { uids: [], lastReceivedMs: position?.atMs ?? 0 };
   const { criteria, backfill } = config;
   const search = async (query: object): Promise<number[]> => {
     const uids = (await client.search({ ...criteria, ...query }, { uid: true })) || [];
@@ -114,9 +114,9 @@ async function candidatesIn(
     return uids.filter((uid) => uid < mailbox.uidNext).toSorted((a, b) => a - b);
   };
   if (!position) {
-    const latest = await client.fetchOne('*', { internalDate: true });
+    const latestMessage = await client.fetchOne('*', { internalDate: true });
     const uids = backfill === 0 ? [] : (await search(newestQuery(mailbox))).slice(-backfill);
-    return { uids, atMs: latest ? timeOf(latest.internalDate) : 0 };
+    return { uids, lastReceivedMs: latestMessage ? timeOf(latestMessage.internalDate) : 0 };
   }
   const isValid = position.validity === mailbox.validity;
   const laterUids = isValid
@@ -125,7 +125,10 @@ async function candidatesIn(
   const uids = laterUids.slice(0, isValid ? Infinity : MAX_SEARCHED_MESSAGES);
   const ids = new Map(uids.map((uid) => [uid, idOf(mailbox, uid)]));
   const unknownIds = await context.filterUnknownIds([...ids.values()]);
-  return { uids: [...ids].filter(([, id]) => unknownIds.has(id)).map(([uid]) => uid), atMs: position.atMs };
+  return {
+    uids: [...ids].filter(([, id]) => unknownIds.has(id)).map(([uid]) => uid),
+    lastReceivedMs: position.atMs,
+  };
 }
 
 /** Returns a query for the newest messages: the list of all messages of a large mailbox would be long. */
@@ -137,7 +140,11 @@ function newestQuery({ messageCount }: Mailbox): object {
  * Returns those of the last `MAX_SEARCHED_MESSAGES` UIDs whose messages were received after a time. When UIDVALIDITY
  * has changed, only this time tells which messages are new.
  */
-async function uidsReceivedAfter(client: ImapFlow, atMs: number, uids: readonly number[]): Promise<number[]> {
+async function uidsReceivedAfter(
+  client: ImapFlow,
+  afterMs: number,
+  uids: readonly number[],
+): Promise<number[]> {
   const lastUids = uids.slice(-MAX_SEARCHED_MESSAGES);
   if (lastUids.length === 0) return [];
   const messages = await client.fetchAll(
@@ -145,7 +152,7 @@ async function uidsReceivedAfter(client: ImapFlow, atMs: number, uids: readonly 
     { uid: true, internalDate: true },
     { uid: true },
   );
-  return messages.filter(({ internalDate }) => timeOf(internalDate) > atMs).map(({ uid }) => uid);
+  return messages.filter(({ internalDate }) => timeOf(internalDate) > afterMs).map(({ uid }) => uid);
 }
 
 function idOf({ path, validity }: Pick<Mailbox, 'path' | 'validity'>, uid: number): string {
@@ -153,8 +160,8 @@ function idOf({ path, validity }: Pick<Mailbox, 'path' | 'validity'>, uid: numbe
 }
 
 /**
- * Reads messages until `budget` is spent, and reduces it. `atMs`: the latest time at which one of them was received.
- * `lastUid`: the UID of the last message that was read, if messages remain; undefined if none remains.
+ * Reads messages until `budget` is spent, and reduces it. `latestReceivedMs`: the latest time at which one of them was
+ * received. `lastUid`: the UID of the last message that was read, if messages remain; undefined if none remains.
  */
 async function readMessages(
   client: ImapFlow,
@@ -170,32 +177,32 @@ async function readMessages(
     budget: { remainingItems: number; remainingBytes: number };
     uids: readonly number[];
   },
-): Promise<{ items: FeedItem[]; atMs: number; lastUid?: number }> {
+): Promise<{ items: FeedItem[]; latestReceivedMs: number; lastUid?: number }> {
   const items: FeedItem[] = [];
-  let atMs = 0;
+  let latestReceivedMs = 0;
   let lastUid = (uids[0] ?? 1) - 1;
   for (const uid of uids) {
-    if (budget.remainingItems <= 0 || budget.remainingBytes <= 0) return { items, atMs, lastUid };
+    if (budget.remainingItems <= 0 || budget.remainingBytes <= 0) return { items, latestReceivedMs, lastUid };
     const message = await messageOf(client, uid);
     lastUid = uid;
     // The message has been removed.
     if (!message) continue;
     budget.remainingItems -= 1;
     budget.remainingBytes -= message.raw.byteLength;
-    atMs = Math.max(atMs, message.atMs);
+    latestReceivedMs = Math.max(latestReceivedMs, message.receivedMs);
     const { raw, isTruncated } = message;
-    const receivedAt = new Date(message.atMs).toISOString();
+    const receivedAt = new Date(message.receivedMs).toISOString();
     const metadata = { mailbox: mailbox.path, uid };
     const rawMessage = { id: idOf(mailbox, uid), raw, isTruncated, receivedAt, metadata };
     items.push(await toFeedItem(rawMessage, { withFiles: config.withFiles, nowMs: context.nowMs }));
   }
-  return { items, atMs };
+  return { items, latestReceivedMs };
 }
 
 async function messageOf(
   client: ImapFlow,
   uid: number,
-): Promise<{ raw: Uint8Array; isTruncated: boolean; atMs: number } | undefined> {
+): Promise<{ raw: Uint8Array; isTruncated: boolean; receivedMs: number } | undefined> {
   const options = { uid: true } as const;
   const metadata = await client.fetchOne(String(uid), { size: true, internalDate: true }, options);
   if (!metadata) return undefined;
@@ -203,7 +210,7 @@ async function messageOf(
   const maxLength = isTruncated ? TRUNCATED_BYTES : MAX_MESSAGE_BYTES;
   const content = await client.fetchOne(String(uid), { source: { start: 0, maxLength } }, options);
   if (!content || !content.source) return undefined;
-  return { raw: content.source, isTruncated, atMs: timeOf(metadata.internalDate) };
+  return { raw: content.source, isTruncated, receivedMs: timeOf(metadata.internalDate) };
 }
 
 function timeOf(date: Date | string | undefined): number {
@@ -225,7 +232,7 @@ async function markRead(client: ImapFlow, ids: readonly string[]): Promise<void>
   }
 }
 
-/** The description, fields and outputs of the block, for readers and editors. */
+/** The description, fields and outputs of the block, for the documentation and for workflow editors. */
 export const imapSchema = {
   summary: 'Starts a run for each new message of a mail account (IMAP).',
   fields: imapFields.extend(flowControlFields),

@@ -95,7 +95,7 @@ function fileOf({ filename, mimeType, content }: Attachment): JsonObject {
   return { type: 'file', name: filename ?? 'attachment', data: `data:${type};base64,${data}` };
 }
 
-/** The outputs of mail triggers, for readers and editors. */
+/** The outputs of mail triggers, for the documentation and for workflow editors. */
 export const mailOutputs = z.object({
   email: z
     .record(z.string(), z.json())

@@ -9,7 +9,7 @@ const MAX_DEPTH = 64;
 const MAX_TEXT_CHARS = 200_000;
 /** Maximum number of elements of one item that are read, such as categories. */
 const MAX_ITEM_ELEMENTS = 200;
-/** Characters that are parsed before the parser yields to other work. */
+/** Characters that are parsed before the parser yields to the event loop. */
 const CHUNK_CHARS = 65_536;
 
 /** An item as in the document. */
@@ -40,7 +40,7 @@ interface Element {
   attributes: { readonly [name: string]: string };
   text: string;
   /** True if it contains XHTML, of which only the text is kept. */
-  isMarkup: boolean;
+  hasMarkup: boolean;
 }
 
 /** Elements of an item or feed that are read, with the field that they fill. Names are in lower case. */
@@ -70,7 +70,7 @@ type Fields = Omit<ParsedItem, 'id' | 'categories'> & {
 
 /**
  * Returns the feed that a document of RSS (0.9 to 2.0) or Atom describes. Entities that the document declares are
- * not expanded, and nothing is loaded. Yields to other work, and reads no more than its limits allow. Throws a
+ * not expanded, and nothing is loaded. Yields to the event loop, and reads no more than its limits allow. Throws a
  * BlockError for other documents.
  */
 export async function parseFeed(xml: string): Promise<ParsedFeed> {
@@ -113,7 +113,7 @@ class FeedReader {
     if (this.#openElements.length >= MAX_DEPTH) this.problem = `is nested more than ${MAX_DEPTH} levels deep`;
     const localName = name.replace(/^atom:/, '');
     if (!this.#item && this.#isItem(localName)) this.#item = { categories: [], elementCount: 0 };
-    const element = { name: localName, attributes, text: '', isMarkup: attributes['type'] === 'xhtml' };
+    const element = { name: localName, attributes, text: '', hasMarkup: attributes['type'] === 'xhtml' };
     this.#openElements.push(element);
   }
 
@@ -124,9 +124,9 @@ class FeedReader {
 
   addText(text: string): void {
     // Text inside markup belongs to the element that contains the markup.
-    const holder = this.#openElements.findLast(({ isMarkup }) => isMarkup) ?? this.#openElements.at(-1);
-    if (!holder) return;
-    holder.text += text.slice(0, MAX_TEXT_CHARS - holder.text.length);
+    const element = this.#openElements.findLast(({ hasMarkup }) => hasMarkup) ?? this.#openElements.at(-1);
+    if (!element) return;
+    element.text += text.slice(0, MAX_TEXT_CHARS - element.text.length);
   }
 
   close(): void {

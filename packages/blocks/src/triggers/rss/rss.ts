@@ -60,18 +60,18 @@ async function pollFeed({ url, backfill }: RssConfig, context: FeedContext): Pro
     context,
   );
   if (response.status === 304 && context.cursor)
-    return { cursor: context.cursor, items: [], skipped: [], hasMore: false };
+    return { cursor: context.cursor, items: [], skippedIds: [], hasMore: false };
   if (response.status < 200 || response.status > 299)
     throw statusError(response, 'The server of the feed', context.nowMs);
   const feed = await parseFeed(decodeDocument(response.body, headerOf(response, 'content-type')));
-  const { items, skipped, hasMore } = await selectItems(feed.items, { backfill, context });
+  const { items, skippedIds, hasMore } = await selectItems(feed.items, { backfill, context });
   // The query of a URL may contain a credential.
   const base = response.url.replace(/[?#].*/s, '');
   return {
     // Until all items have been accepted, the document is read again.
     cursor: hasMore ? {} : validatorsOf(response),
     items: items.map((item): FeedItem => ({ id: item.id, input: inputOf(item, feed, { base, context }) })),
-    skipped,
+    skippedIds,
     hasMore,
   };
 }
@@ -97,18 +97,18 @@ function validatorsOf(response: Parameters<typeof headerOf>[0]): JsonObject {
 async function selectItems(
   feedItems: readonly ParsedItem[],
   { backfill, context }: { backfill: number; context: FeedContext },
-): Promise<{ items: ParsedItem[]; skipped: string[]; hasMore: boolean }> {
+): Promise<{ items: ParsedItem[]; skippedIds: string[]; hasMore: boolean }> {
   // A feed begins with its newest item.
   const byId = new Map(feedItems.toReversed().map((item) => [item.id, item]));
   const unknownIds = await context.filterUnknownIds([...byId.keys()]);
   const newItems = sortByDate([...byId.values()].filter(({ id }) => unknownIds.has(id)));
   const skippedCount = context.cursor ? 0 : Math.max(0, newItems.length - backfill);
-  const startingItems = newItems.slice(skippedCount);
-  const skipped = newItems.slice(0, skippedCount).map(({ id }) => id);
+  const remainingItems = newItems.slice(skippedCount);
+  const skippedIds = newItems.slice(0, skippedCount).map(({ id }) => id);
   return {
-    items: startingItems.slice(0, context.limit),
-    skipped,
-    hasMore: startingItems.length > context.limit,
+    items: remainingItems.slice(0, context.limit),
+    skippedIds,
+    hasMore: remainingItems.length > context.limit,
   };
 }
 
@@ -183,7 +183,7 @@ function decodeDocument(bytes: Uint8Array, contentType = ''): string {
   }
 }
 
-/** The description, fields and outputs of the block, for readers and editors. */
+/** The description, fields and outputs of the block, for the documentation and for workflow editors. */
 export const rssSchema = {
   summary: 'Starts a run for each new item of a feed: RSS or Atom.',
   fields: rssFields.extend(flowControlFields),

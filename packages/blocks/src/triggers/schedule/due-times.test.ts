@@ -4,7 +4,7 @@ import type { Schedule } from './due-times.ts';
 
 const msOf = (text: string): number => Date.parse(text);
 
-function cron(expression: string, timeZone = 'UTC', bounds: Partial<Schedule> = {}): Schedule {
+function cronSchedule(expression: string, timeZone = 'UTC', bounds: Partial<Schedule> = {}): Schedule {
   return { times: { cron: expression }, timeZone, ...bounds };
 }
 
@@ -29,7 +29,7 @@ const TRANSITIONS: readonly (readonly [string, string, string, readonly string[]
   ['America/New_York', '30 1 * * *', '2026-10-31T12:00Z', ['2026-11-01T05:30Z', '2026-11-02T06:30Z']],
   // Gap: 2026-03-29 02:00 CET becomes 03:00 CEST, at 01:00Z. Several skipped times are one run.
   ['Europe/Berlin', '0,20,40 2 * * *', '2026-03-28T12:00Z', ['2026-03-29T01:00Z', '2026-03-30T00:00Z']],
-  // A time right after the gap is not doubled by a skipped one.
+  // A skipped time adds no second run at a time right after the gap.
   [
     'Europe/Berlin',
     '0 2,3 * * *',
@@ -99,7 +99,7 @@ describe('the next due time', () => {
   it.each([...TRANSITIONS, ...EVERY_HOUR])(
     'in %s of "%s" after %s follows the rules of the zone',
     (zone, expression, after, expected) => {
-      expect(dueTimes(cron(expression, zone), after, expected.length)).toEqual(expected);
+      expect(dueTimes(cronSchedule(expression, zone), after, expected.length)).toEqual(expected);
     },
   );
 
@@ -122,21 +122,21 @@ describe('the next due time', () => {
 
   it('is never before the start or after the end, and may be at both', () => {
     const bounds = { startMs: msOf('2026-01-05T09:00Z'), endMs: msOf('2026-01-06T09:00Z') };
-    expect(dueTimes(cron('0 9 * * *', 'UTC', bounds), '2020-01-01T00:00Z', 5)).toEqual([
+    expect(dueTimes(cronSchedule('0 9 * * *', 'UTC', bounds), '2020-01-01T00:00Z', 5)).toEqual([
       '2026-01-05T09:00Z',
       '2026-01-06T09:00Z',
     ]);
   });
 
   it('is strictly after the given instant, to the millisecond', () => {
-    const daily = cron('0 9 * * *');
+    const daily = cronSchedule('0 9 * * *');
     expect(nextDueTime(daily, msOf('2026-01-01T08:59:59.999Z'))).toBe(msOf('2026-01-01T09:00Z'));
     expect(nextDueTime(daily, msOf('2026-01-01T09:00Z'))).toBe(msOf('2026-01-02T09:00Z'));
     expect(nextDueTime(daily, msOf('2026-01-01T09:00:00.001Z'))).toBe(msOf('2026-01-02T09:00Z'));
   });
 
   it('is undefined for a date that does not exist', () => {
-    expect(nextDueTime(cron('0 0 31 2 *'), 0)).toBeUndefined();
+    expect(nextDueTime(cronSchedule('0 0 31 2 *'), 0)).toBeUndefined();
   });
 
   it.each([
@@ -148,18 +148,18 @@ describe('the next due time', () => {
     ['@weekly', '2026-01-01T00:00Z', ['2026-01-04T00:00Z', '2026-01-11T00:00Z']],
     ['@Hourly', '2026-01-01T00:00Z', ['2026-01-01T01:00Z', '2026-01-01T02:00Z']],
   ])('of "%s" after %s matches the expression', (expression, after, expected) => {
-    expect(dueTimes(cron(expression), after, expected.length)).toEqual(expected);
+    expect(dueTimes(cronSchedule(expression), after, expected.length)).toEqual(expected);
   });
 });
 
 describe('the last due time', () => {
   it('is the latest one up to an instant, however long ago the first one was', () => {
     const span = (after: string, until: string) => ({ afterMs: msOf(after), untilMs: msOf(until) });
-    const minutes = cron('* * * * *');
+    const minutes = cronSchedule('* * * * *');
     expect(lastDueTime(minutes, span('2020-01-01T00:00Z', '2026-01-01T00:00:30Z'))).toBe(
       msOf('2026-01-01T00:00Z'),
     );
-    const yearly = cron('0 0 1 1 *');
+    const yearly = cronSchedule('0 0 1 1 *');
     expect(lastDueTime(yearly, span('2020-06-01T00:00Z', '2025-12-31T00:00Z'))).toBe(
       msOf('2025-01-01T00:00Z'),
     );
@@ -170,7 +170,7 @@ describe('the last due time', () => {
   });
 
   it('may be many months before the end of the span', () => {
-    const january = cron('* * * 1 *', 'Europe/Berlin');
+    const january = cronSchedule('* * * 1 *', 'Europe/Berlin');
     const span = { afterMs: msOf('2025-12-01T00:00Z'), untilMs: msOf('2026-12-01T00:00Z') };
     expect(lastDueTime(january, span)).toBe(msOf('2026-01-31T22:59Z'));
   });

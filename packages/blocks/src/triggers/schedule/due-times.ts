@@ -57,8 +57,8 @@ export function lastDueTime(
   return latest;
 }
 
-function nextIntervalTime(everyMs: number, afterMs: number, anchorMs: number): number {
-  return anchorMs + (Math.floor((afterMs - anchorMs) / everyMs) + 1) * everyMs;
+function nextIntervalTime(intervalMs: number, afterMs: number, anchorMs: number): number {
+  return anchorMs + (Math.floor((afterMs - anchorMs) / intervalMs) + 1) * intervalMs;
 }
 
 function nextCronTime(expression: string, zone: string, afterMs: number): number | undefined {
@@ -83,11 +83,11 @@ function nextHourlyTime(nextLocalTime: NextLocalTime, zone: string, afterMs: num
     if (localMs === undefined) return undefined;
     const dueMs = localMs - offset;
     const untilMs = Math.min(dueMs, fromMs + SPAN_MS);
-    const change = transitionBetween(zone, fromMs, untilMs);
-    if (change !== undefined) {
-      const localAtChange = localTimeAt(zone, change);
-      if (nextLocalTime(localAtChange - 1) === localAtChange) return change;
-      fromMs = change;
+    const transitionMs = transitionBetween(zone, fromMs, untilMs);
+    if (transitionMs !== undefined) {
+      const transitionLocalMs = localTimeAt(zone, transitionMs);
+      if (nextLocalTime(transitionLocalMs - 1) === transitionLocalMs) return transitionMs;
+      fromMs = transitionMs;
     } else if (untilMs === dueMs) {
       return dueMs;
     } else {
@@ -120,7 +120,7 @@ export function cronProblem(expression: string): string | undefined {
 
 /**
  * Maximum number of cached parsed expressions. One takes 83 kB, so few are cached; others are parsed again for each due
- * instant.
+ * time.
  */
 const MAX_CACHED_EXPRESSIONS = 16;
 const cache = new Map<string, Cron>();
@@ -149,8 +149,8 @@ function expandNickname(expression: string): string {
   return Object.hasOwn(NICKNAMES, name) ? (NICKNAMES[name] as string) : expression;
 }
 
-const EVERY_HOUR: ReadonlySet<string> = new Set(['*', '?', '*/1', '0-23']);
+const EVERY_HOUR_FIELDS: ReadonlySet<string> = new Set(['*', '?', '*/1', '0-23']);
 
 function isEveryHour(expression: string): boolean {
-  return EVERY_HOUR.has(expandNickname(expression).trim().split(/\s+/)[1] ?? '');
+  return EVERY_HOUR_FIELDS.has(expandNickname(expression).trim().split(/\s+/)[1] ?? '');
 }

@@ -53,12 +53,12 @@ const zone = z
     return timeZone ?? 'UTC';
   });
 
-const MOMENT_ERROR = 'a date, with or without a time, such as 2026-03-01 or 2026-03-01T09:00';
-const moment = z
-  .string({ error: MOMENT_ERROR })
+const DATE_TIME_ERROR = 'a date, with or without a time, such as 2026-03-01 or 2026-03-01T09:00';
+const dateTime = z
+  .string({ error: DATE_TIME_ERROR })
   .trim()
-  .regex(/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(\.\d{1,3})?(Z|[+-]\d\d:\d\d)?)?$/, { error: MOMENT_ERROR })
-  .refine((text) => !Number.isNaN(Date.parse(text)), { error: MOMENT_ERROR });
+  .regex(/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(\.\d{1,3})?(Z|[+-]\d\d:\d\d)?)?$/, { error: DATE_TIME_ERROR })
+  .refine((text) => !Number.isNaN(Date.parse(text)), { error: DATE_TIME_ERROR });
 
 /** The fields of a schedule. */
 export const scheduleFields = z.object({
@@ -86,10 +86,10 @@ export const scheduleFields = z.object({
   timezone: zone
     .default('UTC')
     .describe('The time zone of the local times, such as Europe/Berlin. Default: UTC.'),
-  startsAt: moment
+  startsAt: dateTime
     .optional()
     .describe('No run is due before this date or time. Without an offset, it is a local time.'),
-  endsAt: moment.optional().describe('No run is due after this date or time.'),
+  endsAt: dateTime.optional().describe('No run is due after this date or time.'),
   jitterSeconds: integerField(0, MAX_JITTER_SECONDS)
     .default(0)
     .describe('Maximum delay of a run in seconds, up to 3,600. Each schedule has its own constant delay.'),
@@ -158,8 +158,8 @@ function configOf(fields: Fields): { config: ScheduleConfig } | { problems: Trig
   const schedule: Schedule = {
     times: timesOf(fields),
     timeZone,
-    ...(startsAt !== undefined && { startMs: parseMoment(startsAt, timeZone) }),
-    ...(endsAt !== undefined && { endMs: parseMoment(endsAt, timeZone) }),
+    ...(startsAt !== undefined && { startMs: parseDateTime(startsAt, timeZone) }),
+    ...(endsAt !== undefined && { endMs: parseDateTime(endsAt, timeZone) }),
   };
   const { startMs = -Infinity, endMs = Infinity } = schedule;
   if (endMs < startMs) return { problems: [{ field: 'endsAt', message: 'is before startsAt' }] };
@@ -199,7 +199,7 @@ function cronTimeOf(text = ''): string {
 }
 
 /** Returns the instant of a date or time, which is local unless it has an offset. */
-function parseMoment(text: string, timeZone: string): number {
+function parseDateTime(text: string, timeZone: string): number {
   const isInstant = /(Z|[+-]\d\d:\d\d)$/.test(text) && text.includes('T');
   if (isInstant) return Date.parse(text);
   return instantOf(timeZone, Date.parse(text.includes('T') ? `${text}Z` : text));

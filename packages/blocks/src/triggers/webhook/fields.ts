@@ -115,8 +115,8 @@ export const genericFields = z.object({
   triggerPath: path,
 });
 
-const repositoryPart = textField
-  .regex(/^(?!\.{1,2}$)[\w.-]{1,100}$/, { error: 'a name at GitHub' })
+const gitHubName = textField
+  .regex(/^(?!\.{1,2}$)[\w.-]{1,100}$/, { error: 'a valid GitHub name' })
   .optional();
 
 /** The fields of a webhook of a provider. */
@@ -128,8 +128,8 @@ export const providerFields = z.object({
     'github, stripe, linear, telegram: the stored credential with which the webhook is created at the provider.',
   ),
   credential: credentialField.describe('The same as triggerCredentials.'),
-  owner: repositoryPart.describe('github: the owner of the repository, a user or an organization.'),
-  repo: repositoryPart.describe('github: the repository in which the webhook is created.'),
+  owner: gitHubName.describe('github: the owner of the repository, a user or an organization.'),
+  repo: gitHubName.describe('github: the repository in which the webhook is created.'),
   teamId: textField
     .regex(/^[\w-]{1,128}$/, { error: 'the id of a team' })
     .optional()
@@ -240,7 +240,7 @@ function providerProblems(
   if (!hasSecrets && !hook && ALWAYS_SIGNED_PROVIDERS.has(provider))
     problems.push({
       field: secretField,
-      message: `is empty: without it, requests of ${provider} cannot be checked`,
+      message: `is empty: without it, requests from ${provider} cannot be checked`,
     });
   if (hook && provider === 'github')
     for (const name of ['owner', 'repo'] as const)

@@ -96,8 +96,8 @@ const github: WebhookProvider = {
       if (name === 'github_webhook') return true;
       const { event, action, condition = () => true } = GITHUB_EVENTS[name] as GitHubEvent;
       const { payload } = delivery;
-      const hasAction = action === undefined || stringAt(payload, 'action') === action;
-      return gitHubEventHeader(delivery) === event && hasAction && condition(payload);
+      const isMatchingAction = action === undefined || stringAt(payload, 'action') === action;
+      return gitHubEventHeader(delivery) === event && isMatchingAction && condition(payload);
     }),
 };
 

@@ -144,11 +144,11 @@ describe.each(Object.entries(VECTORS))('a request with the signature scheme "%s"
   it('is not authentic with another, empty or shortened header', () => {
     const { header } = vector.scheme;
     const [name = '', value = ''] =
-      Object.entries(vector.headers).find(([each]) => each.toLowerCase() === header) ?? [];
+      Object.entries(vector.headers).find(([headerName]) => headerName.toLowerCase() === header) ?? [];
     // Only the part before the first comma: a signature of another kind can follow it.
-    const shortened = value.replace(/..(?=,v0|$)/, '');
+    const shortenedValue = value.replace(/..(?=,v0|$)/, '');
     const otherDigits = value.replaceAll(/[0-9]/g, (digit) => String(9 - Number(digit)));
-    const otherValues = ['', 'x', shortened, otherDigits];
+    const otherValues = ['', 'x', shortenedValue, otherDigits];
     for (const other of otherValues.filter((otherValue) => otherValue !== value))
       expect(problemOf({ ...vector, headers: { ...vector.headers, [name]: other } }), other).toMatch(
         /^SIGNATURE_/,
@@ -206,11 +206,11 @@ describe('a signature over the body', () => {
     const body = '{"webhookTimestamp":"now"}';
     const headers = { 'Linear-Signature': hmacHex('lin_wh_test', body) };
     expect(problemOf({ ...VECTORS['linear']!, headers, body })).toBe('TIMESTAMP_INVALID');
-    const text = {
+    const textVector = {
       ...VECTORS['linear']!,
       body: 'text',
       headers: { 'Linear-Signature': hmacHex('lin_wh_test', 'text') },
     };
-    expect(problemOf(text)).toBe('TIMESTAMP_INVALID');
+    expect(problemOf(textVector)).toBe('TIMESTAMP_INVALID');
   });
 });

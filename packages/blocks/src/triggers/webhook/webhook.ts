@@ -185,7 +185,7 @@ function filesOf({ fileFields }: WebhookConfig, { files }: ParsedDelivery): Json
   );
 }
 
-/** The description, fields and outputs of the block, for readers and editors. */
+/** The description, fields and outputs of the block, for the documentation and for workflow editors. */
 export const webhookSchema = {
   summary: 'Starts a run when another system sends a request to its URL.',
   fields: genericFields.extend(flowControlFields),

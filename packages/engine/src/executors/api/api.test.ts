@@ -59,7 +59,7 @@ const requestOf = async (params: JsonObject, fixture: CallFixture = {}): Promise
   return requests[0]!;
 };
 
-const table = (...pairs: [string, string][]): JsonObject[] =>
+const createTable = (...pairs: [string, string][]): JsonObject[] =>
   pairs.map(([Key, Value]) => ({ id: Key, cells: { Key, Value } }));
 
 describe('the request of an api block', () => {
@@ -71,8 +71,8 @@ describe('the request of an api block', () => {
     const params = {
       url: '"https://x.test/a?b=1"',
       method: 'delete',
-      params: table(['q', 'a b&c'], ['b', '2']),
-      headers: table(['X-A', '<a.v>']),
+      params: createTable(['q', 'a b&c'], ['b', '2']),
+      headers: createTable(['X-A', '<a.v>']),
     };
     expect(await requestOf(params, { outputs: { A: { v: 7 } } })).toMatchObject({
       url: 'https://x.test/a?b=1&q=a+b%26c&b=2',
@@ -95,7 +95,7 @@ describe('the request of an api block', () => {
   });
 
   it('contains the chain of calling workflows, even if an authored header conflicts with it', async () => {
-    const headers = table(['x-sim-via', 'forged'], ['X-A', '1']);
+    const headers = createTable(['x-sim-via', 'forged'], ['X-A', '1']);
     expect((await requestOf({ headers }, { callChain: ['outer', 'own'] })).headers).toEqual([
       ['X-A', '1'],
       ['X-Sim-Via', 'outer,own'],
@@ -179,7 +179,7 @@ describe('retries of an api block', () => {
   const recordWaits = async (
     params: JsonObject,
     fixture: CallFixture,
-  ): Promise<{ waits: number[]; sent: number; outcome: unknown }> => {
+  ): Promise<{ waits: number[]; sentCount: number; outcome: unknown }> => {
     const delays: number[] = [];
     const requests: EgressRequest[] = [];
     const clock = new (class extends TestClock {
@@ -191,7 +191,7 @@ describe('retries of an api block', () => {
       }
     })();
     const outcome = await call(params, { ...fixture, clock, requests }).catch((error: unknown) => error);
-    return { waits: delays, sent: requests.length, outcome };
+    return { waits: delays, sentCount: requests.length, outcome };
   };
   const busyResponse = { status: 503 };
 
@@ -207,41 +207,43 @@ describe('retries of an api block', () => {
           { body: '1' },
         ],
       }),
-    ).toMatchObject({ waits: [100, 200, 300, 300], sent: 5, outcome: { output: { data: 1 } } });
+    ).toMatchObject({ waits: [100, 200, 300, 300], sentCount: 5, outcome: { output: { data: 1 } } });
   });
 
   it('fail with the last error', async () => {
     expect(await recordWaits({ retries: 1, retryDelayMs: 5 }, { responses: [busyResponse] })).toMatchObject({
       waits: [5],
-      sent: 2,
+      sentCount: 2,
       outcome: { code: 'HTTP_FAILED' },
     });
   });
 
   it('are off by default, and never follow permanent failures', async () => {
-    expect(await recordWaits({}, { responses: [busyResponse] })).toMatchObject({ sent: 1 });
-    expect(await recordWaits({ retries: 3 }, { responses: [{ status: 404 }] })).toMatchObject({ sent: 1 });
+    expect(await recordWaits({}, { responses: [busyResponse] })).toMatchObject({ sentCount: 1 });
+    expect(await recordWaits({ retries: 3 }, { responses: [{ status: 404 }] })).toMatchObject({
+      sentCount: 1,
+    });
     expect(
       await recordWaits({ retries: 3 }, { responses: [new EgressError('EGRESS_DENIED', 'no')] }),
-    ).toMatchObject({ sent: 1 });
+    ).toMatchObject({ sentCount: 1 });
   });
 
   it('never follow a non-idempotent request, unless allowed or with an idempotency key', async () => {
     const params = { method: 'POST', retries: 1, retryDelayMs: 1 };
-    expect(await recordWaits(params, { responses: [busyResponse] })).toMatchObject({ sent: 1 });
+    expect(await recordWaits(params, { responses: [busyResponse] })).toMatchObject({ sentCount: 1 });
     expect(
       await recordWaits({ ...params, retryNonIdempotent: true }, { responses: [busyResponse] }),
     ).toMatchObject({
-      sent: 2,
+      sentCount: 2,
     });
     expect(
       await recordWaits({ ...params, idempotencyHeader: true }, { responses: [busyResponse] }),
     ).toMatchObject({
-      sent: 2,
+      sentCount: 2,
     });
     expect(
       await recordWaits({ ...params, idempotencyHeader: 'X-Once' }, { responses: [busyResponse] }),
-    ).toMatchObject({ sent: 2 });
+    ).toMatchObject({ sentCount: 2 });
   });
 
   it('honour Retry-After, in seconds or as a date, unless it is too long', async () => {
@@ -252,14 +254,14 @@ describe('retries of an api block', () => {
     const params = { retries: 1, retryDelayMs: 100 };
     expect(await recordWaits(params, { responses: [retryAfter('2'), {}] })).toMatchObject({
       waits: [2000],
-      sent: 2,
+      sentCount: 2,
     });
     expect(
       await recordWaits(params, { responses: [retryAfter('Thu, 01 Jan 1970 00:00:07 GMT'), {}] }),
     ).toMatchObject({ waits: [7000] });
     expect(await recordWaits(params, { responses: [retryAfter('3600'), {}] })).toMatchObject({
       waits: [],
-      sent: 1,
+      sentCount: 1,
       outcome: { retryAfterMs: 3_600_000 },
     });
   });

@@ -21,7 +21,7 @@ export const apiExecutor: EngineExecutor = {
 
 type AttemptResult =
   | { response: EgressResponse }
-  | { failure: BlockError; mayRetry: boolean; retryAfter?: number | undefined };
+  | { failure: BlockError; mayRetry: boolean; retryAfterMs?: number | undefined };
 
 async function callApi(context: EngineContext): Promise<BlockResult> {
   const request = readRequest(context);
@@ -30,7 +30,7 @@ async function callApi(context: EngineContext): Promise<BlockResult> {
   for (let index = 0; ; index++) {
     const result = await sendOnce(context, request);
     if ('response' in result) return { output: apiOutput(result.response) };
-    const waitMs = retryDelay(index, retry, result.retryAfter);
+    const waitMs = retryDelay(index, retry, result.retryAfterMs);
     if (!result.mayRetry || index >= retry.maxRetries || waitMs === undefined) throw result.failure;
     await sleep(waitMs, context.clock, context.signal);
   }
@@ -58,11 +58,11 @@ export async function sendOnce(context: EngineContext, request: ApiRequest): Pro
   }
   if (response.status >= 200 && response.status < 400) return { response };
   const header = response.headers.find(([name]) => name === 'retry-after')?.[1];
-  const retryAfter = parseRetryAfterMs(header, clock.now());
+  const retryAfterMs = parseRetryAfterMs(header, clock.now());
   return {
-    failure: statusFailure(request, response, retryAfter),
+    failure: statusFailure(request, response, retryAfterMs),
     mayRetry: isRetryableStatus(response.status),
-    retryAfter,
+    retryAfterMs,
   };
 }
 

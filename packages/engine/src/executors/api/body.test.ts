@@ -25,11 +25,11 @@ function buildRequest(
   return { body: request.body, headers: request.headers };
 }
 
-const JSON_TYPE = ['Content-Type', 'application/json'];
-const FORM = { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8' };
-const MULTIPART = { 'content-type': 'multipart/form-data; boundary="xyz"' };
+const JSON_TYPE_HEADER = ['Content-Type', 'application/json'];
+const FORM_HEADERS = { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8' };
+const MULTIPART_HEADERS = { 'content-type': 'multipart/form-data; boundary="xyz"' };
 
-describe('a body of JSON text', () => {
+describe('a JSON text body', () => {
   it('keeps its fields for any value, and is sent as JSON', () => {
     expect(
       buildRequest('{"name": "<a.v>", "n": <a.n>, "id": 12345678901234567890}', {
@@ -38,7 +38,7 @@ describe('a body of JSON text', () => {
       }),
     ).toEqual({
       body: '{"name": "x\\",\\"role\\":\\"admin", "n": [1], "id": 12345678901234567890}',
-      headers: [JSON_TYPE],
+      headers: [JSON_TYPE_HEADER],
     });
   });
 
@@ -56,11 +56,11 @@ describe('a body of JSON text', () => {
   });
 
   it('is the value itself if it is exactly one reference', () => {
-    expect(buildRequest('<a.v>', { v: { k: 1 } })).toEqual({ body: '{"k":1}', headers: [JSON_TYPE] });
+    expect(buildRequest('<a.v>', { v: { k: 1 } })).toEqual({ body: '{"k":1}', headers: [JSON_TYPE_HEADER] });
     expect(buildRequest('<a.v>\n', { v: 'plain' })).toEqual({ body: 'plain', headers: [] });
     expect(buildRequest('{{B}}', {}, { env: { B: '{"a": 1}' } })).toEqual({
       body: '{"a": 1}',
-      headers: [JSON_TYPE],
+      headers: [JSON_TYPE_HEADER],
     });
   });
 
@@ -71,13 +71,13 @@ describe('a body of JSON text', () => {
   });
 });
 
-describe('a body of a form', () => {
+describe('a form body', () => {
   it('keeps its fields for any value', () => {
     expect(
       buildRequest(
         'name=<a.v>&key={{K}}&role=user',
         { v: 'x&role=admin +é' },
-        { headers: FORM, env: { K: 'a&b' } },
+        { headers: FORM_HEADERS, env: { K: 'a&b' } },
       ).body,
     ).toBe('name=x%26role%3Dadmin+%2B%C3%A9&key=a%26b&role=user');
   });
@@ -92,16 +92,16 @@ describe('a body of a form', () => {
       ],
     ],
   ])('is built from the object or table %j', (body) => {
-    expect(buildRequest(body, { v: 'x&y' }, { headers: FORM })).toEqual({
+    expect(buildRequest(body, { v: 'x&y' }, { headers: FORM_HEADERS })).toEqual({
       body: 'a=x%26y&b=%5B1%5D',
-      headers: Object.entries(FORM),
+      headers: Object.entries(FORM_HEADERS),
     });
   });
 
   it('is sent unchanged if it is text without references, or exactly one reference', () => {
-    expect(buildRequest('a=b&c=%20', {}, { headers: FORM }).body).toBe('a=b&c=%20');
-    expect(buildRequest('<a.v>', { v: 'a=b&c' }, { headers: FORM }).body).toBe('a=b&c');
-    expect(buildRequest([1, 2], {}, { headers: FORM }).body).toBe('[1,2]');
+    expect(buildRequest('a=b&c=%20', {}, { headers: FORM_HEADERS }).body).toBe('a=b&c=%20');
+    expect(buildRequest('<a.v>', { v: 'a=b&c' }, { headers: FORM_HEADERS }).body).toBe('a=b&c');
+    expect(buildRequest([1, 2], {}, { headers: FORM_HEADERS }).body).toBe('[1,2]');
   });
 });
 
@@ -110,7 +110,8 @@ describe('a multipart body', () => {
 
   it('keeps its parts and their headers', () => {
     expect(
-      buildRequest(body, { n: 'f"; filename="x\r\nA: b', v: 'a "b"\r\n' }, { headers: MULTIPART }).body,
+      buildRequest(body, { n: 'f"; filename="x\r\nA: b', v: 'a "b"\r\n' }, { headers: MULTIPART_HEADERS })
+        .body,
     ).toBe(
       '--xyz\r\nContent-Disposition: form-data; name="f%22; filename=%22x%0D%0AA: b"\r\n\r\na "b"\r\n\r\n--xyz--\r\n',
     );
@@ -121,7 +122,7 @@ describe('a multipart body', () => {
     ['--xyz', 'v'],
   ])('fails the block if a value contains its boundary', async (name, valueStart) => {
     const values = { n: name, v: `${valueStart}--xyz` };
-    const failure = await failureOf(() => buildRequest(body, values, { headers: MULTIPART }));
+    const failure = await failureOf(() => buildRequest(body, values, { headers: MULTIPART_HEADERS }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain('boundary');
   });

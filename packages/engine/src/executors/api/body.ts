@@ -46,18 +46,19 @@ function formBody(template: Template, lookup: Lookup): Json {
 }
 
 /** Returns the body. Escapes values in the headers of a part as browsers do. No value may contain the boundary. */
-function multipartBody(parts: readonly TextPart[], boundary: string, lookup: Lookup): string {
+function multipartBody(textParts: readonly TextPart[], boundary: string, lookup: Lookup): string {
   const delimiter = `--${boundary}`;
   let isInHeaders = false;
   let delimiterCount = 0;
-  const pieces = parts.map((part) => {
-    if (typeof part !== 'string') return fillHole(part, lookup, isInHeaders ? encodeHeader : String);
-    const partStart = part.lastIndexOf(delimiter);
-    isInHeaders = (isInHeaders || partStart >= 0) && !/\r?\n\r?\n/.test(part.slice(Math.max(partStart, 0)));
-    delimiterCount += countOccurrences(part, delimiter);
-    return part;
+  const filledParts = textParts.map((textPart) => {
+    if (typeof textPart !== 'string') return fillHole(textPart, lookup, isInHeaders ? encodeHeader : String);
+    const partStart = textPart.lastIndexOf(delimiter);
+    isInHeaders =
+      (isInHeaders || partStart >= 0) && !/\r?\n\r?\n/.test(textPart.slice(Math.max(partStart, 0)));
+    delimiterCount += countOccurrences(textPart, delimiter);
+    return textPart;
   });
-  const body = pieces.join('');
+  const body = filledParts.join('');
   if (countOccurrences(body, delimiter) === delimiterCount) return body;
   throw new BlockError(
     'BLOCK_CONFIG_INVALID',

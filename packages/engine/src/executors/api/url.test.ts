@@ -4,7 +4,7 @@ import { isBlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { contextOf, failureOf } from '../../../../../test/support/block.ts';
 import type { BlockFixture } from '../../../../../test/support/block.ts';
-import { byScale } from '../../../../../test/support/scale.ts';
+import { pickByScale } from '../../../../../test/support/scale.ts';
 import { asText } from '../values.ts';
 
 /** Returns the URL that an api block reads with `v`, `w` and `x` of a block `a` before it. */
@@ -133,9 +133,11 @@ describe('arbitrary values in authored URLs', () => {
     minLength: 1,
     maxLength: 4,
   });
-  const slot = fc.constantFrom('<a.v>', '<a.w>', '<a.x>');
-  const piece = fc.oneof(plainText, slot);
-  const pieces = fc.array(piece, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(''));
+  const reference = fc.constantFrom('<a.v>', '<a.w>', '<a.x>');
+  const textOrReference = fc.oneof(plainText, reference);
+  const authoredText = fc
+    .array(textOrReference, { minLength: 1, maxLength: 3 })
+    .map((parts) => parts.join(''));
   const origin = fc.constantFrom('https://h.test', 'http://h.test:8080', 'https://u:p@h.test');
   const value = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 12 }),
@@ -163,10 +165,10 @@ describe('arbitrary values in authored URLs', () => {
     fc.assert(
       fc.property(
         origin,
-        fc.array(pieces, { maxLength: 4 }),
+        fc.array(authoredText, { maxLength: 4 }),
         fc
           .uniqueArray(plainText, { maxLength: 3 })
-          .chain((names) => fc.tuple(...names.map((name) => fc.tuple(fc.constant(name), pieces)))),
+          .chain((names) => fc.tuple(...names.map((name) => fc.tuple(fc.constant(name), authoredText)))),
         fc.record({ v: value, w: value, x: value }),
         (start, segments, query, values) => {
           const authoredUrl = `${start}/${segments.join('/')}${query.length === 0 ? '' : `?${query.map(([name, text]) => `${name}=${text}`).join('&')}`}`;
@@ -180,7 +182,7 @@ describe('arbitrary values in authored URLs', () => {
           expect(url.hash).toBe('');
         },
       ),
-      { numRuns: byScale(400, 20_000) },
+      { numRuns: pickByScale(400, 20_000) },
     );
   });
 

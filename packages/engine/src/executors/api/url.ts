@@ -36,18 +36,20 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@]*$/i;
  * to another path.
  */
 export function readUrl(template: Template, { lookup, compat }: FieldContext): Json {
-  const pieces =
-    template.kind === 'text' && !compat && !findSingleHole(template) ? piecesOf(template.parts, lookup) : [];
-  if (pieces.every((piece) => typeof piece === 'string'))
+  const resolvedParts =
+    template.kind === 'text' && !compat && !findSingleHole(template)
+      ? resolveParts(template.parts, lookup)
+      : [];
+  if (resolvedParts.every((part) => typeof part === 'string'))
     return unquote(asText(resolveTemplate(template, lookup, 'text')).trim());
-  const values = pieces.filter((piece) => typeof piece !== 'string');
+  const values = resolvedParts.filter((part) => typeof part !== 'string');
   const url = unquote(
-    pieces.map((piece) => (typeof piece === 'string' ? piece.replace(/[\t\n\r]/g, '') : SLOT)).join(''),
+    resolvedParts.map((part) => (typeof part === 'string' ? part.replace(/[\t\n\r]/g, '') : SLOT)).join(''),
   );
   return fillUrl(url, values);
 }
 
-function piecesOf(parts: readonly TextPart[], lookup: Lookup): (string | ReferenceValue)[] {
+function resolveParts(parts: readonly TextPart[], lookup: Lookup): (string | ReferenceValue)[] {
   return parts.map((part) => {
     const text = asText(resolveTemplate({ kind: 'text', parts: [part] }, lookup, 'text'));
     return typeof part !== 'string' && 'ref' in part ? { text, reference: part.ref.text } : text;
@@ -64,13 +66,13 @@ function unquote(text: string): string {
 }
 
 function fillUrl(url: string, values: readonly ReferenceValue[]): string {
-  const [first] = values;
+  const [firstValue] = values;
   const remainder = url.slice(SLOT.length);
-  if (first === undefined || !url.startsWith(SLOT) || /^:[/\\]/.test(remainder))
+  if (firstValue === undefined || !url.startsWith(SLOT) || /^:[/\\]/.test(remainder))
     return new UrlFiller(values).fill(url);
-  const base = unquote(first.text.trim()).replace(/[\t\n\r]/g, '');
+  const base = unquote(firstValue.text.trim()).replace(/[\t\n\r]/g, '');
   if (!/^[/\\?#\n]/.test(remainder) && !ORIGIN.test(base))
-    throw urlError(first, 'is followed by more of the host, so its value must be a scheme and a host');
+    throw urlError(firstValue, 'is followed by more of the host, so its value must be a scheme and a host');
   return new UrlFiller(values.slice(1)).fill(`${base}${remainder}`);
 }
 
@@ -105,10 +107,10 @@ class UrlFiller {
   }
 
   #fillAuthority(authority: string): string {
-    const user = authority.slice(0, authority.lastIndexOf('@') + 1);
-    const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(.*)$/s.exec(authority.slice(user.length)) ?? [];
+    const userInfo = authority.slice(0, authority.lastIndexOf('@') + 1);
+    const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(.*)$/s.exec(authority.slice(userInfo.length)) ?? [];
     return [
-      this.#insert(user, percentEncode),
+      this.#insert(userInfo, percentEncode),
       this.#fillHost(host, port !== ''),
       this.#insert(port, (value) => requireMatch(value, /^\d{1,5}$/, 'the port', 'a port number')),
     ].join('');

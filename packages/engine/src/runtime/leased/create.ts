@@ -6,11 +6,11 @@ import {
   createRuntimeDependencies,
   reportAsWarning,
 } from '../../assemble.ts';
-import { systemClock, timeLimit } from '../../clock.ts';
+import { systemClock, startTimer } from '../../clock.ts';
 import { HeddleEngine } from '../../engine.ts';
 import type { Registry } from '../../executors/registry.ts';
 import type { EngineOptions } from '../../options.ts';
-import { heldByAnother } from '../../store/leases.ts';
+import { runHeldByAnother } from '../../store/leases.ts';
 import type { LeasedStores } from '../../store/leases.ts';
 import type { Engine } from '../../types.ts';
 import { RunRegistry } from '../local/run-registry.ts';
@@ -73,9 +73,9 @@ export async function createPostgresEngine(
 
   const close = async (graceMs: number): Promise<void> => {
     await service.stop();
-    const grace = timeLimit(dependencies.clock, graceMs);
-    await runs.close(grace.elapsed);
-    grace.cancel();
+    const graceTimer = startTimer(dependencies.clock, graceMs);
+    await runs.close(graceTimer.whenElapsed);
+    graceTimer.cancel();
     peers.close();
     ownership.forgetAll();
     // Leases that cannot be released expire.
@@ -86,7 +86,7 @@ export async function createPostgresEngine(
   try {
     await membership.begin((reason) => {
       ownership.forgetAll();
-      runs.stopAll(heldByAnother);
+      runs.stopAll(runHeldByAnother);
       report(new Error(reason));
     });
     await service.start();

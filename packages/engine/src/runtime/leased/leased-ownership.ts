@@ -1,5 +1,5 @@
 import type { Clock, Entry, RunHeader, RunRecord } from '@heddle/core';
-import { heldByAnother, ProcessRemovedError } from '../../store/leases.ts';
+import { runHeldByAnother, ProcessRemovedError } from '../../store/leases.ts';
 import type { Lease, LeaseStore } from '../../store/leases.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
 import type { RunOwnership } from '../local/run-ownership.ts';
@@ -48,13 +48,13 @@ export class LeasedRunOwnership implements RunOwnership {
   async acquire(runId: string): Promise<TailableRunStore> {
     if (this.#claimedRunIds.delete(runId)) return this.writableStore(runId);
     const lease = await this.#asMember((owner) => this.#options.leases.acquire(owner, runId));
-    if (!lease) throw heldByAnother(runId);
+    if (!lease) throw runHeldByAnother(runId);
     return this.#hold(lease);
   }
 
   writableStore(runId: string): TailableRunStore {
     const lease = this.#leases.get(runId);
-    if (!lease) throw heldByAnother(runId);
+    if (!lease) throw runHeldByAnother(runId);
     return this.#options.leases.runStore(lease);
   }
 

@@ -22,8 +22,8 @@ export class LeasedRuntime extends LocalRuntime {
   }
 
   /** Returns the live run, whose promise and events continue even if another process takes over the run. */
-  protected override toLiveRun(run: ActiveRun, after: EventPosition): LiveRun {
-    const localRun = super.toLiveRun(run, after);
+  protected override toLiveRun(run: ActiveRun, startPosition: EventPosition): LiveRun {
+    const localRun = super.toLiveRun(run, startPosition);
     const { runId } = localRun;
     return {
       runId,
@@ -35,16 +35,16 @@ export class LeasedRuntime extends LocalRuntime {
           await this.#peers.whenIdle(runId, run.lastNotifiedSeq);
         }
       },
-      events: () => this.#eventsAcrossOwners(localRun.events(), run, after),
+      events: () => this.#eventsAcrossOwners(localRun.events(), run, startPosition),
     };
   }
 
   async *#eventsAcrossOwners(
     localEvents: AsyncIterable<RunEvent>,
     run: ActiveRun,
-    after: EventPosition,
+    startPosition: EventPosition,
   ): AsyncGenerator<RunEvent> {
-    let position = after;
+    let position = startPosition;
     try {
       for await (const event of localEvents) {
         const { emissionNumber } = position;

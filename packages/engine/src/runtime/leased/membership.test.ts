@@ -34,7 +34,7 @@ class FakeLeases implements Pick<LeaseStore, 'join' | 'renew' | 'leave'> {
   }
 }
 
-async function joinedMember() {
+async function beginMembership() {
   const clock = new TestClock();
   const leases = new FakeLeases(clock);
   const lossReasons: string[] = [];
@@ -51,11 +51,11 @@ async function joinedMember() {
   return { clock, leases, lossReasons, membership, advance };
 }
 
-const unreachable = (): Promise<never> => Promise.reject(new Error('unreachable'));
+const rejectAsUnreachable = (): Promise<never> => Promise.reject(new Error('unreachable'));
 
 describe('Membership', () => {
   it('renews its lease three times before it would expire', async () => {
-    const { clock, leases, lossReasons, membership, advance } = await joinedMember();
+    const { clock, leases, lossReasons, membership, advance } = await beginMembership();
     const { owner = '' } = membership;
     for (let attempts = 0; attempts < 10; attempts++) {
       await advance(LEASE_MS / 3);
@@ -68,9 +68,9 @@ describe('Membership', () => {
   });
 
   it('keeps its runs if it misses some heartbeats, and loses them when the lease expires, even while a request is pending', async () => {
-    const { leases, lossReasons, membership, advance } = await joinedMember();
+    const { leases, lossReasons, membership, advance } = await beginMembership();
     const { owner } = membership;
-    leases.response = unreachable();
+    leases.response = rejectAsUnreachable();
     leases.response.catch(() => undefined);
     await advance(LEASE_MS / 3);
     await advance(LEASE_MS / 3);
@@ -82,9 +82,9 @@ describe('Membership', () => {
   });
 
   it('joins again under another id once the database is reachable, and removes the former id', async () => {
-    const { leases, membership, advance } = await joinedMember();
+    const { leases, membership, advance } = await beginMembership();
     const { owner: formerOwner = '' } = membership;
-    leases.response = unreachable();
+    leases.response = rejectAsUnreachable();
     leases.response.catch(() => undefined);
     for (let thirds = 0; thirds < 4; thirds++) await advance(LEASE_MS / 3);
     expect(leases.expiresAtByOwner.has(formerOwner)).toBe(true);
@@ -96,7 +96,7 @@ describe('Membership', () => {
   });
 
   it('loses all runs at the next heartbeat after the database has removed it', async () => {
-    const { leases, lossReasons, membership, advance } = await joinedMember();
+    const { leases, lossReasons, membership, advance } = await beginMembership();
     const { owner: formerOwner } = membership;
     leases.expiresAtByOwner.clear();
     await advance(LEASE_MS / 3);
@@ -106,7 +106,7 @@ describe('Membership', () => {
   });
 
   it('reports the loss once, even if many writes were refused', async () => {
-    const { leases, lossReasons, membership } = await joinedMember();
+    const { leases, lossReasons, membership } = await beginMembership();
     const { owner: formerOwner = '' } = membership;
     leases.expiresAtByOwner.clear();
     const newOwners = await Promise.all([1, 2, 3].map(() => membership.ensureMember(formerOwner)));
@@ -117,7 +117,7 @@ describe('Membership', () => {
   });
 
   it('counts the lease from the request: a late response does not extend it', async () => {
-    const { leases, lossReasons, membership, advance } = await joinedMember();
+    const { leases, lossReasons, membership, advance } = await beginMembership();
     let respond = (): void => undefined;
     leases.response = new Promise((resolve) => (respond = resolve));
     await advance(LEASE_MS / 3);
@@ -135,7 +135,7 @@ describe('Membership', () => {
   });
 
   it('detects an expired lease by the clock before the timer fires', async () => {
-    const { clock, lossReasons, membership } = await joinedMember();
+    const { clock, lossReasons, membership } = await beginMembership();
     membership.checkExpiry();
     expect(lossReasons).toEqual([]);
     clock.now = () => LEASE_MS;
@@ -144,7 +144,7 @@ describe('Membership', () => {
   });
 
   it('owns nothing after its end and does not join again', async () => {
-    const { membership } = await joinedMember();
+    const { membership } = await beginMembership();
     await membership.end();
     expect(membership.owner).toBeUndefined();
     await expect(membership.ensureMember()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });

@@ -11,8 +11,8 @@ export interface MembershipOptions {
   leaseMs: number;
 }
 
-const RENEWAL_FAILED = 'it could not renew its lease in the database in time';
-const LEASE_EXPIRED = 'the database received no heartbeat for the duration of a lease';
+const RENEWAL_FAILED_REASON = 'it could not renew its lease in the database in time';
+const LEASE_EXPIRED_REASON = 'the database received no heartbeat for the duration of a lease';
 
 /** Number of heartbeats during one lease. */
 const HEARTBEATS_PER_LEASE = 3;
@@ -77,7 +77,7 @@ export class Membership {
 
   /** Detects an expired lease without waiting for the timer, which may be late after the process was frozen. */
   checkExpiry(): void {
-    if (this.#hasJoined && this.#options.clock.now() >= this.#expiresAtMs) this.#lose(RENEWAL_FAILED);
+    if (this.#hasJoined && this.#options.clock.now() >= this.#expiresAtMs) this.#lose(RENEWAL_FAILED_REASON);
   }
 
   /**
@@ -89,7 +89,7 @@ export class Membership {
       return Promise.reject(
         new EngineError('ENGINE_CLOSED', 'The engine is closed and accepts no more work.'),
       );
-    if (removedId !== undefined && removedId === this.owner) this.#lose(LEASE_EXPIRED);
+    if (removedId !== undefined && removedId === this.owner) this.#lose(LEASE_EXPIRED_REASON);
     if (this.#hasJoined) return Promise.resolve(this.#id);
     this.#joining ??= this.#join().finally(() => (this.#joining = undefined));
     return this.#joining;
@@ -100,8 +100,8 @@ export class Membership {
     const { owner } = this;
     if (owner !== undefined) {
       const requestedAtMs = clock.now();
-      const renewed = await leases.renew(owner, leaseMs);
-      if (owner === this.owner && renewed) return this.#extend(requestedAtMs);
+      const isRenewed = await leases.renew(owner, leaseMs);
+      if (owner === this.owner && isRenewed) return this.#extend(requestedAtMs);
     }
     await this.ensureMember(owner);
   }
@@ -120,7 +120,7 @@ export class Membership {
     const { clock, leaseMs } = this.#options;
     this.#cancelExpiry();
     this.#expiresAtMs = requestedAtMs + leaseMs;
-    this.#cancelExpiry = clock.at(this.#expiresAtMs, () => this.#lose(RENEWAL_FAILED));
+    this.#cancelExpiry = clock.at(this.#expiresAtMs, () => this.#lose(RENEWAL_FAILED_REASON));
   }
 
   #lose(reason: string): void {

@@ -19,7 +19,7 @@ const OUTCOME_WAIT_MS = 1000;
 interface PeerRunsOptions {
   runtime: Pick<RuntimeDependencies, 'stores' | 'values' | 'definitions' | 'environments' | 'onError'>;
   requests: RequestStore;
-  /** Clock for polling other processes: the machine's clock, even if runs use another one. */
+  /** Clock for polling other processes: the system clock, even if runs use another one. */
   clock: Clock;
 }
 
@@ -58,9 +58,9 @@ export class PeerRuns {
   }
 
   /** Returns the events after a position. */
-  events(runId: string, after: EventPosition): AsyncIterable<RunEvent> {
+  events(runId: string, startPosition: EventPosition): AsyncIterable<RunEvent> {
     const { runtime, clock } = this.#options;
-    return eventsAfter({ ...runtime, clock, mayContinue: () => !this.#isClosed }, runId, after);
+    return eventsAfter({ ...runtime, clock, mayContinue: () => !this.#isClosed }, runId, startPosition);
   }
 
   /**

@@ -4,7 +4,7 @@ import { ControlServer } from '../../store/control.ts';
 import type { ControlRequest, RequestStore } from '../../store/control.ts';
 import { isHeldByAnother } from '../../store/leases.ts';
 import type { LeaseStore } from '../../store/leases.ts';
-import { executeControl } from '../local/control.ts';
+import { executeControlRequest } from '../local/control.ts';
 import type { LocalDependencies } from '../local/local-runtime.ts';
 import type { LeasedRunOwnership } from './leased-ownership.ts';
 import type { Membership } from './membership.ts';
@@ -69,7 +69,7 @@ export class PeerService {
    */
   async #serve(request: ControlRequest): Promise<Json | undefined> {
     try {
-      return await executeControl(this.#options.localDependencies, request);
+      return await executeControlRequest(this.#options.localDependencies, request);
     } catch (error) {
       if (isHeldByAnother(error)) return undefined;
       throw error;

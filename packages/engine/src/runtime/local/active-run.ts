@@ -68,7 +68,7 @@ export class ActiveRun {
   readonly #recordWriter: RecordWriter;
   readonly #listeners = new RunListeners();
   /** After a restart: blocks whose child runs have not reported their status yet. */
-  readonly #awaitingChildStatus = new Set<string>();
+  readonly #blocksAwaitingChildStatus = new Set<string>();
   #phase: RunPhase;
   #lastIdleState: IdleState = 'running';
   #lastIdleSeq = -1;
@@ -92,7 +92,7 @@ export class ActiveRun {
       clock: runtime.clock,
       append: (batch) => this.#append(batch),
       execute: (command) => {
-        if (command.type === 'abort' && this.#awaitingChildStatus.size > 0)
+        if (command.type === 'abort' && this.#blocksAwaitingChildStatus.size > 0)
           this.onChildReported(this.replica.index.placeOf(command.at));
         this.#executor.execute(command);
       },
@@ -128,8 +128,8 @@ export class ActiveRun {
   /** Publishes the held-back text of attempts that these entries stop, before listeners get the entries. */
   #endEmissions(batch: readonly AppliedEntry[]): Promise<void> | undefined {
     let hasEnded = false;
-    for (const { applied } of batch)
-      for (const command of applied.commands)
+    for (const { applyResult } of batch)
+      for (const command of applyResult.commands)
         if (command.type === 'abort') {
           const place = this.replica.index.placeOf(command.at);
           if (this.#emissions.end(place, STOPPED_ATTEMPT)) hasEnded = true;
@@ -174,7 +174,7 @@ export class ActiveRun {
       }),
       post: (body) => {
         this.#driver.post(body);
-        if (this.#awaitingChildStatus.size > 0 && 'block' in body) this.onChildReported(body as Place);
+        if (this.#blocksAwaitingChildStatus.size > 0 && 'block' in body) this.onChildReported(body as Place);
       },
       emissions: this.#emissions,
       onError: (error) => this.#fail(error),
@@ -208,9 +208,9 @@ export class ActiveRun {
    */
   restore(entries: readonly Entry[], record: RunRecord | undefined): void {
     for (const entry of entries) {
-      const applied = this.replica.replay(entry);
+      const applyResult = this.replica.replay(entry);
       // The stored logs include all entries up to that of the stored record.
-      if (entry.seq > (record?.seq ?? 0)) this.#recordWriter.markChanged(applied.logs);
+      if (entry.seq > (record?.seq ?? 0)) this.#recordWriter.markChanged(applyResult.logs);
     }
     if (entries.length === 0) throw journalCorruptError(this.runId, 'it is empty');
     this.lastNotifiedSeq = this.replica.seq;
@@ -225,7 +225,7 @@ export class ActiveRun {
     const commands = this.replica.pendingCommands();
     for (const command of commands)
       if (command.type === 'run' && this.#waitsForChild(command.at))
-        this.#awaitingChildStatus.add(placeKey(this.replica.index.placeOf(command.at)));
+        this.#blocksAwaitingChildStatus.add(placeKey(this.replica.index.placeOf(command.at)));
     this.#driver.begin(commands);
     this.#recordWriter.save().catch((error: unknown) => {
       if (error !== this.stopError) this.#options.onError(error, this.runId);
@@ -233,9 +233,9 @@ export class ActiveRun {
   }
 
   /** True if the block has called a child run, which may have ended in the meantime. */
-  #waitsForChild(at: readonly number[]): boolean {
+  #waitsForChild(address: readonly number[]): boolean {
     const { index, plan, state } = this.replica;
-    return index.node(at).class === 'child' || workAt(plan.skeleton, state, at)?.w === 'blocked';
+    return index.node(address).class === 'child' || workAt(plan.skeleton, state, address)?.w === 'blocked';
   }
 
   /** Stops executing commands, but still accepts entries. */
@@ -245,10 +245,10 @@ export class ActiveRun {
 
   /** Starts with the journal's first entry, which is already written. */
   start(firstEntry: Entry): void {
-    const applied = this.replica.apply(firstEntry);
-    this.#recordWriter.markChanged(applied.logs);
-    this.#onWritten([{ entry: firstEntry, applied }]);
-    this.#driver.begin(applied.commands);
+    const applyResult = this.replica.apply(firstEntry);
+    this.#recordWriter.markChanged(applyResult.logs);
+    this.#onWritten([{ entry: firstEntry, applyResult }]);
+    this.#driver.begin(applyResult.commands);
     if (this.#lastIdleState === 'running') this.#recordWriter.saveSoon();
   }
 
@@ -258,8 +258,8 @@ export class ActiveRun {
 
   /** Cancels the run and aborts its blocks. Resolves when the cancellation is recorded. */
   async cancel(reason: string | undefined): Promise<void> {
-    const redacted = reason === undefined ? {} : { reason: this.#options.environment.redactText(reason) };
-    this.#driver.post({ type: 'cancelled', ...redacted });
+    const reasonFields = reason === undefined ? {} : { reason: this.#options.environment.redactText(reason) };
+    this.#driver.post({ type: 'cancelled', ...reasonFields });
     await this.#waitUntil(() => this.hasEnded());
   }
 
@@ -281,7 +281,7 @@ export class ActiveRun {
   }
 
   #isIdle(): boolean {
-    if (this.#driver.isBusy || this.#awaitingChildStatus.size > 0) return false;
+    if (this.#driver.isBusy || this.#blocksAwaitingChildStatus.size > 0) return false;
     return this.#lastIdleState === 'ended' || this.#lastIdleState === 'human';
   }
 
@@ -290,7 +290,7 @@ export class ActiveRun {
     for (;;) {
       if (this.stopError) throw this.stopError;
       const saving = this.#saving;
-      if (!condition()) await this.#listeners.nextIdleState();
+      if (!condition()) await this.#listeners.waitForIdleStateChange();
       else {
         if (saving) await saving;
         if (saving === this.#saving && condition() && !this.stopError) return;
@@ -334,7 +334,7 @@ export class ActiveRun {
 
   /** Records that the child run of the block at `place` has reported its status. */
   onChildReported(place: Place): void {
-    const waitingBlocks = this.#awaitingChildStatus;
+    const waitingBlocks = this.#blocksAwaitingChildStatus;
     if (waitingBlocks.size === 0 || !waitingBlocks.delete(placeKey(place)) || waitingBlocks.size > 0) return;
     this.#lastIdleSeq = -1;
     this.#checkIdleState();
@@ -375,10 +375,10 @@ export class ActiveRun {
   }
 
   #onWritten(batch: readonly AppliedEntry[]): void {
-    for (const { entry, applied } of batch) {
+    for (const { entry, applyResult } of batch) {
       if ('block' in entry && entry.block !== undefined) this.#executor.cancelTimeout(entry as Place);
       if (this.#listeners.hasEventListeners)
-        for (const event of eventsOf(this.replica, entry, applied)) this.#emit(event);
+        for (const event of eventsOf(this.replica, entry, applyResult)) this.#emit(event);
       this.lastNotifiedSeq = entry.seq;
     }
     this.#recordWriter.onEntryWritten();

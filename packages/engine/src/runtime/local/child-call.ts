@@ -77,8 +77,8 @@ async function openChild(
   call: ChildCall,
 ): Promise<ActiveRun | undefined> {
   const { header } = call.parent;
-  const existing = await findChildRun(stores.runs, header, call);
-  if (existing) return runs.open(existing.runId);
+  const existingRun = await findChildRun(stores.runs, header, call);
+  if (existingRun) return runs.open(existingRun.runId);
   return runs.start(await childRequest(definitions, header, call));
 }
 

@@ -20,7 +20,7 @@ export function serveControlRequests(
     onError: (error) => dependencies.onError(error, undefined),
     handle: (request) =>
       recover || request.kind === 'cancel' || dependencies.runs.has(request.runId)
-        ? executeControl(dependencies, request)
+        ? executeControlRequest(dependencies, request)
         : undefined,
   });
 }
@@ -30,7 +30,7 @@ export function serveControlRequests(
  * before the request, or did not end as cancelled. The result of a resume contains `seq`, the number of the last
  * journal entry once the resume is recorded; 0 if the same resume was recorded before and the run has ended since.
  */
-export async function executeControl(
+export async function executeControlRequest(
   dependencies: ResumeDependencies,
   request: ControlRequest,
 ): Promise<Json> {

@@ -2,7 +2,7 @@ import { Replica } from '@heddle/core/run';
 import type { Command, Entry, EntryBody } from '@heddle/core/run';
 import { describe, expect, it } from 'vitest';
 import { compilePlan } from '../../../../../test/support/compile-plan.ts';
-import { startedEntry } from '../../../../../test/support/run-data.ts';
+import { createStartedEntry } from '../../../../../test/support/run-data.ts';
 import { work } from '../../../../../test/support/scripted-executor.ts';
 import { parallel } from '../../../../../test/support/workflow.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
@@ -34,7 +34,7 @@ function startDriver(
 ): StartedDriver {
   const calls: string[] = [];
   const replica = new Replica('r', plan);
-  const { commands } = replica.apply({ ...startedEntry(), start: plan.start } as Entry);
+  const { commands } = replica.apply({ ...createStartedEntry(), start: plan.start } as Entry);
   const execute = (command: Command): void => {
     if (command.type !== 'run') return void calls.push(command.type);
     const place = replica.index.placeOf(command.at);

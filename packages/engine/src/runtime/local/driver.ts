@@ -73,20 +73,20 @@ export class Driver {
     this.isBusy = true;
     try {
       for (const command of commands) this.#options.execute(command);
-      for (let batches = 1; !this.#inbox.isEmpty; batches++) {
+      for (let batchNumber = 1; !this.#inbox.isEmpty; batchNumber++) {
         const batch = this.#apply();
         if (batch.length === 0) continue;
         const write = this.#options.append(batch);
         this.isWriting = write !== undefined;
-        if (write ?? batches % BATCHES_PER_YIELD === 0) {
+        if (write ?? batchNumber % BATCHES_PER_YIELD === 0) {
           this.#options.onYield();
           await (write ?? new Promise(setImmediate));
         }
         this.isWriting = false;
         this.#options.onWritten(batch);
         this.#inbox.onBatchWritten();
-        for (const { applied } of batch)
-          for (const command of applied.commands) this.#options.execute(command);
+        for (const { applyResult } of batch)
+          for (const command of applyResult.commands) this.#options.execute(command);
       }
     } catch (error) {
       this.#inbox.onBatchFailed();
@@ -101,9 +101,9 @@ export class Driver {
     const batch: AppliedEntry[] = [];
     this.#inbox.takeAll((body) => {
       const entry = toEntry(body, this.#options.replica.seq + 1, this.#options.clock.now());
-      const applied = this.#options.replica.apply(entry);
-      if (applied.changed) batch.push({ entry, applied });
-      return applied.changed;
+      const applyResult = this.#options.replica.apply(entry);
+      if (applyResult.changed) batch.push({ entry, applyResult });
+      return applyResult.changed;
     });
     return batch;
   }
@@ -151,16 +151,16 @@ class Inbox {
       listener?.('stopped');
       return;
     }
-    const posted: PostedEntry = { body, listener, next: undefined };
-    if (this.#last) this.#last.next = posted;
-    else this.#first = posted;
-    this.#last = posted;
+    const postedEntry: PostedEntry = { body, listener, next: undefined };
+    if (this.#last) this.#last.next = postedEntry;
+    else this.#first = postedEntry;
+    this.#last = postedEntry;
   }
 
   /** Passes every entry to `accept`, which returns true for entries that will be written. */
   takeAll(accept: (body: EntryBody) => boolean): void {
-    for (let posted = this.#removeAll(); posted; posted = posted.next) {
-      const { body, listener } = posted;
+    for (let postedEntry = this.#removeAll(); postedEntry; postedEntry = postedEntry.next) {
+      const { body, listener } = postedEntry;
       const isAccepted = accept(body);
       if (listener && isAccepted) this.#batchListeners.push(listener);
       else if (listener) listener('ignored');
@@ -178,7 +178,8 @@ class Inbox {
 
   close(): void {
     this.#isClosed = true;
-    for (let posted = this.#removeAll(); posted; posted = posted.next) posted.listener?.('stopped');
+    for (let postedEntry = this.#removeAll(); postedEntry; postedEntry = postedEntry.next)
+      postedEntry.listener?.('stopped');
   }
 
   #removeAll(): PostedEntry | undefined {

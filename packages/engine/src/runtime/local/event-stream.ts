@@ -16,7 +16,7 @@ export class RunListeners {
   }
 
   /** Resolves at the next change of the idle state. */
-  nextIdleState(): Promise<void> {
+  waitForIdleStateChange(): Promise<void> {
     return new Promise((resolve) => {
       const listener = (): void => {
         this.#idleStateListeners.delete(listener);
@@ -79,22 +79,22 @@ export function runEvents(run: StreamedRun, options: EventOptions): AsyncGenerat
     if (event.type === 'idle-state' && event.idleState === 'ended') unsubscribe();
     wake();
   });
-  const nextEvent = (): Promise<void> => new Promise((resolve) => (wake = resolve));
-  return streamEvents(run, { ...options, upToSeq: lastNotifiedSeq, buffer, nextEvent, unsubscribe });
+  const waitForEvent = (): Promise<void> => new Promise((resolve) => (wake = resolve));
+  return streamEvents(run, { ...options, upToSeq: lastNotifiedSeq, buffer, waitForEvent, unsubscribe });
 }
 
 interface Subscription extends EventOptions {
   upToSeq: number;
   buffer: RawEvent[];
-  nextEvent(): Promise<void>;
+  waitForEvent(): Promise<void>;
   unsubscribe(): void;
 }
 
 async function* streamEvents(run: StreamedRun, subscription: Subscription): AsyncGenerator<RunEvent> {
   try {
-    const lastEmission = yield* missedEvents(run, subscription);
+    const lastEmissionNumber = yield* missedEvents(run, subscription);
     for await (const event of laterEvents(run, subscription))
-      if (event.type !== 'block:emission' || event.number > lastEmission) yield event;
+      if (event.type !== 'block:emission' || event.number > lastEmissionNumber) yield event;
   } finally {
     subscription.unsubscribe();
   }
@@ -105,29 +105,29 @@ async function* missedEvents(
   run: StreamedRun,
   { readMissedEvents, upToSeq }: Subscription,
 ): AsyncGenerator<RunEvent, number> {
-  let lastEmission = 0;
+  let lastEmissionNumber = 0;
   try {
     for await (const event of readMissedEvents(upToSeq)) {
-      if (event.type === 'block:emission') lastEmission = event.number;
+      if (event.type === 'block:emission') lastEmissionNumber = event.number;
       yield event;
     }
   } catch (error) {
     // If the run was stopped, the stores may be closed: the reason for the stop explains the error.
     throw run.stopError ?? error;
   }
-  return lastEmission;
+  return lastEmissionNumber;
 }
 
 async function* laterEvents(run: StreamedRun, subscription: Subscription): AsyncGenerator<RunEvent> {
   const { buffer, values, now } = subscription;
   let waitsForTime = false;
   for (;;) {
-    for (const raw of buffer.splice(0)) {
-      if (raw.type === 'event') {
-        yield await loadEvent(raw, values);
+    for (const rawEvent of buffer.splice(0)) {
+      if (rawEvent.type === 'event') {
+        yield await loadEvent(rawEvent, values);
         continue;
       }
-      const { idleState, error } = raw;
+      const { idleState, error } = rawEvent;
       if (error !== undefined) throw error;
       if (idleState === 'ended') return;
       if (idleState !== 'running')
@@ -139,6 +139,6 @@ async function* laterEvents(run: StreamedRun, subscription: Subscription): Async
     if (buffer.length > 0) continue;
     if (run.stopError) throw run.stopError;
     if (run.hasEnded()) return;
-    await subscription.nextEvent();
+    await subscription.waitForEvent();
   }
 }

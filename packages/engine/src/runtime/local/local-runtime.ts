@@ -51,8 +51,8 @@ export class LocalRuntime implements RuntimePort {
     });
   }
 
-  /** Returns the live run. `after`: the position after which its events begin. */
-  protected toLiveRun(startedRun: ActiveRun, after: EventPosition): LiveRun {
+  /** Returns the live run. `startPosition`: the position after which its events begin. */
+  protected toLiveRun(startedRun: ActiveRun, startPosition: EventPosition): LiveRun {
     const { runs } = this.dependencies;
     const { runId } = startedRun;
     let latestRun = startedRun;
@@ -63,21 +63,24 @@ export class LocalRuntime implements RuntimePort {
     };
     const reopenedEvents = async function* (this: LocalRuntime): AsyncGenerator<RunEvent> {
       const run = await reopen();
-      yield* run ? this.#eventsOf(run, after) : eventsAfter(this.#readerDependencies(), runId, after);
+      yield* run
+        ? this.#eventsOf(run, startPosition)
+        : eventsAfter(this.#readerDependencies(), runId, startPosition);
     };
     return {
       runId,
       whenIdle: () => (latestRun.isEvicted ? reopen().then((run) => run?.whenIdle()) : latestRun.whenIdle()),
-      events: () => (latestRun.isEvicted ? reopenedEvents.call(this) : this.#eventsOf(latestRun, after)),
+      events: () =>
+        latestRun.isEvicted ? reopenedEvents.call(this) : this.#eventsOf(latestRun, startPosition),
     };
   }
 
-  #eventsOf(run: ActiveRun, after: EventPosition): AsyncGenerator<RunEvent> {
+  #eventsOf(run: ActiveRun, startPosition: EventPosition): AsyncGenerator<RunEvent> {
     const { values, clock } = this.dependencies;
     const definition = { header: run.header, plan: run.replica.plan };
     return runEvents(run, {
-      afterSeq: after.seq,
-      readMissedEvents: (upToSeq) => eventsBetween(this.dependencies, definition, after, upToSeq),
+      afterSeq: startPosition.seq,
+      readMissedEvents: (upToSeq) => eventsBetween(this.dependencies, definition, startPosition, upToSeq),
       values,
       now: () => clock.now(),
     });
@@ -91,8 +94,8 @@ export class LocalRuntime implements RuntimePort {
   async open(runId: string): Promise<LiveRun | undefined> {
     const run = await this.dependencies.runs.open(runId);
     if (!run) return undefined;
-    const emission = await this.dependencies.stores.liveEvents.lastNumber(runId);
-    return this.toLiveRun(run, { seq: run.lastNotifiedSeq, emissionNumber: emission });
+    const emissionNumber = await this.dependencies.stores.liveEvents.lastNumber(runId);
+    return this.toLiveRun(run, { seq: run.lastNotifiedSeq, emissionNumber });
   }
 
   async readRun(runId: string, options: ReadRunOptions = { withLogs: false }): Promise<RunState | undefined> {
@@ -109,7 +112,7 @@ export class LocalRuntime implements RuntimePort {
 
   /** Returns the run if it is in memory and was not stopped. Of a stopped run, only the stored data is valid. */
   #runInMemory(runId: string): ActiveRun | undefined {
-    const run = this.dependencies.runs.active(runId);
+    const run = this.dependencies.runs.findActiveRun(runId);
     return run?.stopError ? undefined : run;
   }
 

@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import type { EntryBody, PausePoint, Replica } from '@heddle/core/run';
-import { pointClosed } from '../../records/run-errors.ts';
+import { pausePointClosedError } from '../../records/run-errors.ts';
 import type { Sanitizer } from '../../records/sanitizer.ts';
 import type { PostListener, PostResult } from './driver.ts';
 
@@ -49,8 +49,8 @@ export class Pauses {
    * has continued without the answer.
    */
   resume(point: PausePoint, input: Json, output: Json): Promise<void> {
-    const inProgress = this.#resumesInProgress.get(point.token);
-    if (inProgress) return inProgress;
+    const resumeInProgress = this.#resumesInProgress.get(point.token);
+    if (resumeInProgress) return resumeInProgress;
     const recording = this.#record(point, input, output).finally(() =>
       this.#resumesInProgress.delete(point.token),
     );
@@ -61,12 +61,12 @@ export class Pauses {
   async #record(point: PausePoint, input: Json, output: Json): Promise<void> {
     const { replica, sanitizer, post, stopReason } = this.#dependencies;
     const label = `The answer to "${point.blockName}"`;
-    const stored = await sanitizer.storeAllForCaller({ input, output }, label);
+    const storedAnswer = await sanitizer.storeAllForCaller({ input, output }, label);
     const place = { block: point.blockId, scope: point.scope };
     const result = await new Promise<PostResult>((resolve) =>
-      post({ type: 'resumed', ...place, token: point.token, ...point.continues, ...stored }, resolve),
+      post({ type: 'resumed', ...place, token: point.token, ...point.continues, ...storedAnswer }, resolve),
     );
     if (result === 'stopped') throw stopReason();
-    if (result === 'ignored') throw pointClosed(replica.runId);
+    if (result === 'ignored') throw pausePointClosedError(replica.runId);
   }
 }

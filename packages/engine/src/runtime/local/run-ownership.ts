@@ -27,17 +27,17 @@ export interface RunOwnership {
 }
 
 /**
- * Returns the ownership of a process that uses its stores alone and owns every run. Runs stopped by an error are
- * recovered at the next start. `onAcquire` is called for each recorded run that the process opens.
+ * Returns the ownership of a process that is the only user of its stores and owns every run. Runs stopped by an error
+ * are recovered at the next start. `onAcquire` is called for each recorded run that the process opens.
  */
-export function exclusiveOwnership(
+export function createExclusiveOwnership(
   runs: TailableRunStore,
   onAcquire?: (runId: string) => void,
 ): RunOwnership {
   return {
     isShared: false,
     create: (header, firstEntry, record) =>
-      thenMaybe(runs.create(header, firstEntry, record), (created) => (created ? runs : undefined)),
+      thenMaybe(runs.create(header, firstEntry, record), (isCreated) => (isCreated ? runs : undefined)),
     acquire: (runId) => {
       onAcquire?.(runId);
       return runs;

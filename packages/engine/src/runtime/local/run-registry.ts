@@ -11,10 +11,10 @@ import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { thenMaybe } from '../../then-maybe.ts';
 import { readHeader, recordSuspension } from '../../records/read-run.ts';
-import { runElsewhere, runIdTaken } from '../../records/run-errors.ts';
+import { runElsewhere, runIdTakenError } from '../../records/run-errors.ts';
 import type { IdleStateEvent } from '../../records/run-events.ts';
 import { isEnded } from '../../store/journal.ts';
-import { heldByAnother, isHeldByAnother } from '../../store/leases.ts';
+import { runHeldByAnother, isHeldByAnother } from '../../store/leases.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
 import { ActiveRun } from './active-run.ts';
 import { callChild } from './child-call.ts';
@@ -24,7 +24,7 @@ import type { RunOwnership } from './run-ownership.ts';
  * Maximum number of runs waiting for a person that stay in memory, so that an early answer finds its run there. None
  * stays if other processes own runs in the same stores.
  */
-const IDLE_RUNS_IN_MEMORY = 64;
+const MAX_IDLE_RUNS_IN_MEMORY = 64;
 
 /** The state of a run in the memory of this process. */
 type Registration =
@@ -65,13 +65,13 @@ export class RunRegistry {
   async start(request: StartRequest): Promise<ActiveRun> {
     this.#throwIfClosing();
     const { runId } = request;
-    if (this.#runs.has(runId)) throw runIdTaken(runId);
-    const starting = this.#create(request);
-    if (!(starting instanceof Promise)) return starting;
-    const registration: Registration = { state: 'opening', openedRun: starting.catch(() => undefined) };
+    if (this.#runs.has(runId)) throw runIdTakenError(runId);
+    const startedRun = this.#create(request);
+    if (!(startedRun instanceof Promise)) return startedRun;
+    const registration: Registration = { state: 'opening', openedRun: startedRun.catch(() => undefined) };
     this.#runs.set(runId, registration);
     try {
-      return await starting;
+      return await startedRun;
     } finally {
       this.#unregister(runId, registration);
     }
@@ -85,7 +85,7 @@ export class RunRegistry {
           prepareStart({ ...this.#dependencies, environment }, request),
           ({ header, firstEntry, record }) =>
             thenMaybe(this.#ownership.create(header, firstEntry, record), (store) => {
-              if (!store) throw runIdTaken(request.runId);
+              if (!store) throw runIdTakenError(request.runId);
               return this.#begin(request, firstEntry, { header, store, environment });
             }),
         ),
@@ -113,7 +113,7 @@ export class RunRegistry {
   }
 
   /** Returns the run if it is in memory. */
-  active(runId: string): ActiveRun | undefined {
+  findActiveRun(runId: string): ActiveRun | undefined {
     const registration = this.#runs.get(runId);
     return registration?.state === 'active' ? registration.run : undefined;
   }
@@ -128,18 +128,18 @@ export class RunRegistry {
     return this.#openWith(runId, (run) => run.proceed());
   }
 
-  async #openWith(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
+  async #openWith(runId: string, onLoaded: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
     this.#throwIfClosing();
-    const previous = this.#runs.get(runId);
-    if (previous?.state === 'active') return previous.run;
-    if (previous?.state === 'opening') return previous.openedRun;
-    const openedRun = this.#load(runId, proceed).finally(() => this.#unregister(runId, registration));
+    const existingRegistration = this.#runs.get(runId);
+    if (existingRegistration?.state === 'active') return existingRegistration.run;
+    if (existingRegistration?.state === 'opening') return existingRegistration.openedRun;
+    const openedRun = this.#load(runId, onLoaded).finally(() => this.#unregister(runId, registration));
     const registration: Registration = { state: 'opening', openedRun };
     this.#runs.set(runId, registration);
     return openedRun;
   }
 
-  async #load(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
+  async #load(runId: string, onLoaded: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
     const { runs } = this.#dependencies.stores;
     const header = await runs.header(runId);
     const record = await runs.record(runId);
@@ -156,7 +156,7 @@ export class RunRegistry {
     this.#throwIfClosing();
     this.#ownership.writableStore(runId);
     this.#addActive(run);
-    proceed(run);
+    onLoaded(run);
     if (run.replica.idleState() !== 'ended') return run;
     await run.whenIdle();
     return undefined;
@@ -168,7 +168,7 @@ export class RunRegistry {
       if (parent && this.#ownership.isShared) await this.open(parent.runId);
     } catch (error) {
       // Other errors are reported when the parent itself is recovered.
-      if (isHeldByAnother(error, parent?.runId)) throw heldByAnother(runId);
+      if (isHeldByAnother(error, parent?.runId)) throw runHeldByAnother(runId);
     }
     return this.#ownership.acquire(runId);
   }
@@ -223,8 +223,8 @@ export class RunRegistry {
       }
       const run = await this.open(runId);
       // A suspended parent does not open its children itself.
-      const children = run ? await runs.childRunIds(runId, { open: true }) : [];
-      for (const child of children) await this.recover(child);
+      const childRunIds = run ? await runs.childRunIds(runId, { open: true }) : [];
+      for (const childRunId of childRunIds) await this.recover(childRunId);
     } catch (error) {
       if (isHeldByAnother(error, runId)) return;
       this.#dependencies.onError(error, runId);
@@ -248,14 +248,14 @@ export class RunRegistry {
   /** Cancels the run and its children. Returns false if the run had already ended. Throws RUN_NOT_FOUND. */
   async cancel(runId: string, reason: string | undefined): Promise<boolean> {
     // A run that is loaded only to be cancelled must not execute anything first.
-    const run = await this.#openWith(runId, (loaded) => loaded.stopExecuting());
+    const run = await this.#openWith(runId, (loadedRun) => loadedRun.stopExecuting());
     if (!run) {
       await readHeader(this.#dependencies, runId);
       return false;
     }
     await run.cancel(reason);
-    for (const child of await this.#dependencies.stores.runs.childRunIds(runId, { open: true }))
-      await this.cancel(child, 'The parent run was stopped.');
+    for (const childRunId of await this.#dependencies.stores.runs.childRunIds(runId, { open: true }))
+      await this.cancel(childRunId, 'The parent run was stopped.');
     return run.replica.state.end?.status === 'cancelled';
   }
 
@@ -266,7 +266,9 @@ export class RunRegistry {
   async close(graceElapsed: Promise<void>): Promise<void> {
     this.#isClosing = true;
     await Promise.allSettled(
-      [...this.#runs.values()].flatMap((run) => (run.state === 'opening' ? [run.openedRun] : [])),
+      [...this.#runs.values()].flatMap((registration) =>
+        registration.state === 'opening' ? [registration.openedRun] : [],
+      ),
     );
     const runs = this.#activeRuns();
     await Promise.race([Promise.all(runs.map((run) => run.drain())), graceElapsed]);
@@ -278,13 +280,13 @@ export class RunRegistry {
   }
 
   /** Stops all runs because this process no longer owns them; nothing more is written. */
-  stopAll(reason: (runId: string) => Error): void {
-    for (const run of this.#activeRuns()) run.stop(reason(run.runId));
+  stopAll(createError: (runId: string) => Error): void {
+    for (const run of this.#activeRuns()) run.stop(createError(run.runId));
   }
 
   /** Evicts idle runs from memory, the longest idle first, until only as many as allowed are left. */
   evictIdle(): void {
-    const maxIdle = this.#ownership.isShared ? 0 : IDLE_RUNS_IN_MEMORY;
+    const maxIdle = this.#ownership.isShared ? 0 : MAX_IDLE_RUNS_IN_MEMORY;
     for (const run of this.#idleRuns) {
       if (this.#idleRuns.size <= maxIdle) return;
       if (!run.isEvictable()) continue;
@@ -297,10 +299,10 @@ export class RunRegistry {
   }
 
   /** Writes to the run's record why the run does not continue. */
-  async #recordFailure(runId: string, reason: unknown): Promise<void> {
+  async #recordFailure(runId: string, error: unknown): Promise<void> {
     try {
       const stores = { ...this.#dependencies.stores, runs: this.#ownership.writableStore(runId) };
-      const message = reason instanceof Error ? reason.message : String(reason);
+      const message = error instanceof Error ? error.message : String(error);
       await recordSuspension({ ...this.#dependencies, stores }, runId, message);
     } catch {
       // The error that stopped the run also prevents this write; it has been reported already.
@@ -332,7 +334,7 @@ export class RunRegistry {
   }
 
   #remove(run: ActiveRun): void {
-    if (this.active(run.runId) === run) {
+    if (this.findActiveRun(run.runId) === run) {
       this.#runs.delete(run.runId);
       this.#ownRunIds.delete(run.runId);
     }
@@ -340,7 +342,9 @@ export class RunRegistry {
   }
 
   #activeRuns(): ActiveRun[] {
-    return [...this.#runs.values()].flatMap((run) => (run.state === 'active' ? [run.run] : []));
+    return [...this.#runs.values()].flatMap((registration) =>
+      registration.state === 'active' ? [registration.run] : [],
+    );
   }
 
   #throwIfClosing(): void {

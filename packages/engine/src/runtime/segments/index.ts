@@ -10,7 +10,7 @@ export { RemoteRuns } from './remote-runs.ts';
 export type { RecordedRun } from './recording.ts';
 export type { ResumeAnswer } from './remote-runs.ts';
 export { isIdle, isEnded } from '../../store/journal.ts';
-export { pointClosed, runIdTaken, runNotFound } from '../../records/run-errors.ts';
+export { pausePointClosedError, runIdTakenError, runNotFoundError } from '../../records/run-errors.ts';
 export type { StartRequest } from '../../execution/run-start.ts';
 export type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 export type { LiveRun, RuntimePort, RuntimeProvider } from '../../runtime-port.ts';

@@ -25,8 +25,8 @@ export async function recordStart(
     { ...dependencies, environment },
     { ...request, remote: true },
   );
-  const created = await dependencies.stores.runs.create(header, firstEntry, record);
-  return created
+  const isCreated = await dependencies.stores.runs.create(header, firstEntry, record);
+  return isCreated
     ? { plan: request.plan, header, startedEntry: requireStarted(header, firstEntry) }
     : undefined;
 }

@@ -5,7 +5,7 @@ import { hasTokenEntry, rejectResume, resumedOutput } from '../../execution/resu
 import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { foldJournal, foldRun } from '../../records/fold.ts';
-import { runElsewhere, runIdTaken } from '../../records/run-errors.ts';
+import { runElsewhere, runIdTakenError } from '../../records/run-errors.ts';
 import { readDefinition, readRun, readStoredRun, recordSuspension } from '../../records/read-run.ts';
 import type { ReadRunOptions, RunState } from '../../records/read-run.ts';
 import { isEnded } from '../../store/journal.ts';
@@ -43,7 +43,7 @@ export class RemoteRuns {
   async recordStart(request: StartRequest): Promise<RecordedRun> {
     await this.#dependencies.definitions.storePlan(request.plan);
     const run = await recordStart(this.#dependencies, request);
-    if (!run) throw runIdTaken(request.runId);
+    if (!run) throw runIdTakenError(request.runId);
     return run;
   }
 
@@ -75,7 +75,7 @@ export class RemoteRuns {
     const header = await runs.header(runId);
     const storedRecord = await runs.record(runId);
     if (!header || (storedRecord && isEnded(storedRecord.status))) return;
-    const redacted = reason === undefined ? {} : { reason: await this.redact(runId, reason) };
+    const reasonFields = reason === undefined ? {} : { reason: await this.redact(runId, reason) };
     const plan = await this.#dependencies.definitions.plan(header.planHash);
     const journal = await runs.journal(runId);
     const { replica } = foldJournal(runId, plan, journal);
@@ -85,7 +85,7 @@ export class RemoteRuns {
       replica.replay(entry);
       addedEntries.push(entry);
     };
-    add({ atMs: this.#dependencies.clock.now(), type: 'cancelled', ...redacted });
+    add({ atMs: this.#dependencies.clock.now(), type: 'cancelled', ...reasonFields });
     // No block is running, so the grace period ends immediately.
     const graceTimer = replica
       .pendingCommands()
@@ -122,8 +122,8 @@ export class RemoteRuns {
   }
 
   /** Returns the events of the run after a position, as they arrive in the stores; default: from its start. */
-  events(runId: string, after: EventPosition = RUN_START): AsyncGenerator<RunEvent> {
-    return eventsAfter({ ...this.#dependencies, mayContinue: () => true }, runId, after);
+  events(runId: string, startPosition: EventPosition = RUN_START): AsyncGenerator<RunEvent> {
+    return eventsAfter({ ...this.#dependencies, mayContinue: () => true }, runId, startPosition);
   }
 
   /** Returns the current position of a run. */
@@ -135,7 +135,7 @@ export class RemoteRuns {
    * Returns the resume of the pause point `token`, or of the only open one; undefined if it was resumed before. Throws
    * the errors of `Engine.resume`.
    */
-  async resumeAnswer(
+  async prepareResumeAnswer(
     runId: string,
     { token, input = {} }: { token?: string; input?: Json },
   ): Promise<ResumeAnswer | undefined> {
@@ -144,7 +144,7 @@ export class RemoteRuns {
     const openPauses =
       record && !isEnded(record.status) ? record.pauses.filter(({ kind }) => kind === 'human') : undefined;
     const point =
-      token === undefined ? onlyOne(openPauses) : openPauses?.find((pause) => pause.token === token);
+      token === undefined ? onlyElement(openPauses) : openPauses?.find((pause) => pause.token === token);
     if (!record || !point) {
       if (token !== undefined && (await hasTokenEntry(this.#dependencies, runId, token, 'resumed')))
         return undefined;
@@ -157,12 +157,12 @@ export class RemoteRuns {
     const storedAnswer = await sanitizer.storeAllForCaller({ input, output }, label);
     const { blockId, scope, token: pointToken, continues } = point;
     const atMs = this.#dependencies.clock.now();
-    const resumed = { atMs, type: 'resumed' as const, block: blockId, scope, token: pointToken };
-    const entry = { ...resumed, ...continues, ...storedAnswer };
+    const resumedFields = { atMs, type: 'resumed' as const, block: blockId, scope, token: pointToken };
+    const entry = { ...resumedFields, ...continues, ...storedAnswer };
     return { token: pointToken, seq: record.seq, at: indexPlan(plan).addressOf(blockId, scope), entry };
   }
 }
 
-function onlyOne<T>(list: readonly T[] | undefined): T | undefined {
+function onlyElement<T>(list: readonly T[] | undefined): T | undefined {
   return list?.length === 1 ? list[0] : undefined;
 }

@@ -42,10 +42,10 @@ export class ReplicaCache {
       set.delete(runReplica);
       set.add(runReplica);
     }
-    const [oldestOfRun] = siblings;
-    if (siblings.size > MAX_REPLICAS_PER_RUN && oldestOfRun) this.#remove(oldestOfRun);
-    const [oldest] = this.#cachedReplicas;
-    if (this.#cachedReplicas.size > MAX_REPLICAS && oldest) this.#remove(oldest);
+    const [oldestReplicaOfRun] = siblings;
+    if (siblings.size > MAX_REPLICAS_PER_RUN && oldestReplicaOfRun) this.#remove(oldestReplicaOfRun);
+    const [oldestReplica] = this.#cachedReplicas;
+    if (this.#cachedReplicas.size > MAX_REPLICAS && oldestReplica) this.#remove(oldestReplica);
   }
 
   drop(runId: string): void {
@@ -62,7 +62,7 @@ export class ReplicaCache {
 
   /** Serves one request at a time for each run, so that the second reuses the entries that the first has read. */
   async #replicaAt(runId: string, position: Position, isShared: boolean): Promise<RunReplica> {
-    for (let pending; (pending = this.#catchUpsInProgress.get(runId));) await pending;
+    for (let pendingCatchUp; (pendingCatchUp = this.#catchUpsInProgress.get(runId));) await pendingCatchUp;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#catchUpsInProgress.set(runId, promise);
     try {
@@ -87,13 +87,15 @@ export class ReplicaCache {
   #nearestReplica(runId: string, position: Position): RunReplica | undefined {
     const siblings = [...(this.#replicasByRun.get(runId) ?? [])];
     const candidates = siblings.filter((runReplica) => runReplica.canReach(position));
-    const [nearest] = candidates.toSorted((a, b) => b.replica.seq - a.replica.seq);
-    return nearest ?? (siblings.length < MAX_REPLICAS_PER_RUN ? undefined : siblings[0]);
+    const [nearestReplica] = candidates.toSorted((a, b) => b.replica.seq - a.replica.seq);
+    return nearestReplica ?? (siblings.length < MAX_REPLICAS_PER_RUN ? undefined : siblings[0]);
   }
 
   /** True if another replica has already saved a later state of the run. */
   #isSavedByOther(runReplica: RunReplica): boolean {
     const { runId } = runReplica.header;
-    return [...(this.#replicasByRun.get(runId) ?? [])].some((other) => other.isAheadOf(runReplica));
+    return [...(this.#replicasByRun.get(runId) ?? [])].some((otherReplica) =>
+      otherReplica.isAheadOf(runReplica),
+    );
   }
 }

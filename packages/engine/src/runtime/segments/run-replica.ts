@@ -24,7 +24,7 @@ export class RunReplica {
   #lastItemId = 'start';
   /** Time of the last entry that the replica includes. */
   #lastEntryMs: number | undefined;
-  /** True if the replica includes entries whose place in the journal is not confirmed. */
+  /** True if the replica includes entries whose position in the journal is not confirmed. */
   #isSpeculative = false;
   readonly #dependencies: RunReplicaDependencies;
   /** Changed logs that are not saved yet, by their execution order. */
@@ -94,7 +94,7 @@ export class RunReplica {
     return this.replica.seq === seq && this.#lastItemId === itemId;
   }
 
-  /** True if `items` contain the speculative entries at the same place as the replica. */
+  /** True if `items` contain the speculative entries at the same position as the replica. */
   #isConfirmedBy(items: readonly JournalItem[]): boolean {
     const index = items.findIndex(({ id }) => id === this.#lastItemId);
     return index >= 0 && items[index + 1]?.seq === this.replica.seq + 1;
@@ -170,15 +170,15 @@ export class RunReplica {
   /** Writes the record and the changed logs. `suspensionReason`: the reason why the run does not continue. */
   async save(suspensionReason?: string): Promise<void> {
     if (!this.#isDirty && suspensionReason === undefined) return;
-    const logEntries = [...this.#changedLogs];
+    const changedLogPairs = [...this.#changedLogs];
     const record = recordOf(this.replica, this.header, suspensionReason);
     this.#isDirty = suspensionReason !== undefined;
-    const changedLogs = logEntries.map(([, log]) => log);
+    const changedLogs = changedLogPairs.map(([, log]) => log);
     this.#dependencies.stallDetector.requireNoStall(record.runId);
     // If a lost process has saved a later record, the store refuses this one. The logs stay unsaved here, because the
     // logs of that process may be wrong.
     if (!(await this.#dependencies.stores.runs.saveRecord(record, changedLogs))) return;
-    for (const [order, log] of logEntries)
+    for (const [order, log] of changedLogPairs)
       if (this.#changedLogs.get(order) === log) this.#changedLogs.delete(order);
   }
 

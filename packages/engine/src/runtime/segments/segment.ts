@@ -42,7 +42,7 @@ interface SegmentDependencies {
   runReplica: RunReplica;
   environment: RunEnvironment;
   /** True: continues with every block that can run here. False: executes only the given commands. */
-  beyond: boolean;
+  runsFollowingBlocks: boolean;
   /** Milliseconds after which no further block starts. */
   softMs: number;
   /** Called with all entries so far. */
@@ -123,13 +123,13 @@ export class Segment {
    */
   async run(commands: readonly PendingCommand[], stopSignal: AbortSignal): Promise<SegmentOutcome> {
     this.#startedMs = performance.now();
-    const interrupted = new Promise<void>((resolve) => {
+    const interruption = new Promise<void>((resolve) => {
       this.#interrupt = resolve;
       if (stopSignal.aborted || this.#hasEnded) resolve();
       else stopSignal.addEventListener('abort', () => resolve(), { once: true });
     });
     if (!stopSignal.aborted) this.#beginAll(this.#pendingCommands(commands));
-    await Promise.race([interrupted, this.#executor.waitUntilDrained()]);
+    await Promise.race([interruption, this.#executor.waitUntilDrained()]);
     // The end of a text that a timeout has cut off must be published before the entry of the timeout is written.
     if (!stopSignal.aborted) await this.#emissions.flush();
     if (this.#failure) throw this.#failure.error;
@@ -157,7 +157,7 @@ export class Segment {
    */
   #pendingCommands(commands: readonly PendingCommand[]): readonly PendingCommand[] {
     const replayedCommands = this.#replayedCommands;
-    if (!replayedCommands && !this.#dependencies.beyond) return commands;
+    if (!replayedCommands && !this.#dependencies.runsFollowingBlocks) return commands;
     this.#replayedCommands = undefined;
     const localCommands = (replayedCommands ?? []).filter((command) =>
       this.#canRunHere(command),
@@ -201,7 +201,7 @@ export class Segment {
   #processAll(): void {
     this.#isProcessing = true;
     try {
-      for (let next; (next = this.#inbox.shift());) this.#process(next);
+      for (let nextBody; (nextBody = this.#inbox.shift());) this.#process(nextBody);
     } catch (error) {
       this.#fail(error);
     }
@@ -211,7 +211,7 @@ export class Segment {
   #process(body: EntryBody, atMs = this.#dependencies.runtime.clock.now()): void {
     const place = 'block' in body && body.block !== undefined ? (body as Place) : undefined;
     if (!place || !this.#ownPlaces.delete(placeKey(place))) return;
-    const commands = this.#dependencies.beyond
+    const commands = this.#dependencies.runsFollowingBlocks
       ? this.#advance(body, atMs)
       : this.#timeoutCommands(body, place);
     if (!commands) return;
@@ -227,9 +227,9 @@ export class Segment {
   /** Returns the commands with which the machine responds to `body`; undefined if `body` arrived too late. */
   #advance(body: EntryBody, atMs: number): Command[] | undefined {
     const entry: Entry = { seq: this.#replica.seq + 1, atMs, ...body };
-    const applied = this.#replica.apply(entry);
-    for (const log of applied.logs) this.#logs.push(log);
-    return applied.changed ? applied.commands : undefined;
+    const applyResult = this.#replica.apply(entry);
+    for (const log of applyResult.logs) this.#logs.push(log);
+    return applyResult.changed ? applyResult.commands : undefined;
   }
 
   /** Returns the commands for `body` without applying it: only the abort of a block that has timed out. */

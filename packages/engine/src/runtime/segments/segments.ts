@@ -93,24 +93,24 @@ export class Segments {
     const { position, beyond, hardMs, signal, alone = false } = request;
     const { runReplica, segment } =
       (await this.#claimDetached(request)) ?? (await this.#createSegment(request));
-    const limit = timeLimitSignal(hardMs, signal);
+    const timeLimit = createTimeLimit(hardMs, signal);
     try {
-      const outcome = await segment.run(request.owed, limit.signal);
+      const outcome = await segment.run(request.owed, timeLimit.signal);
       const id = randomUUID();
       if (beyond && outcome.entries.length > 0) runReplica.markAdvanced(id, outcome);
-      if (limit.isExceeded)
+      if (timeLimit.isExceeded)
         this.#detachedSegments.add(segment, runReplica, outcome.entries.length > 0 ? id : position.tip);
       else {
         segment.halt();
         if (beyond) this.#cache.release(runReplica);
       }
-      const written = alone && !limit.isExceeded && (await this.#closeIfEnded(runReplica, outcome));
-      return { ...outcome, id, over: limit.isExceeded, written };
+      const written = alone && !timeLimit.isExceeded && (await this.#closeIfEnded(runReplica, outcome));
+      return { ...outcome, id, over: timeLimit.isExceeded, written };
     } catch (error) {
       segment.halt();
       throw error;
     } finally {
-      limit.clear();
+      timeLimit.clear();
     }
   }
 
@@ -140,7 +140,7 @@ export class Segments {
       childCalls: this.#childCalls,
       runReplica,
       environment,
-      beyond,
+      runsFollowingBlocks: beyond,
       softMs,
       onProgress,
     });
@@ -182,12 +182,12 @@ export class Segments {
 }
 
 /**
- * Returns a signal that is aborted with `signal` or after `limitMs`. `isExceeded`: the time limit has aborted the
- * signal. `clear` stops the timer.
+ * Returns a time limit whose signal is aborted with `signal` or after `limitMs`. `isExceeded`: the time limit has
+ * aborted the signal. `clear` stops the timer.
  */
-function timeLimitSignal(limitMs: number | undefined, signal: AbortSignal) {
+function createTimeLimit(limitMs: number | undefined, signal: AbortSignal) {
   const controller = new AbortController();
-  const limit = { signal: controller.signal, isExceeded: false, clear: () => undefined as void };
+  const timeLimit = { signal: controller.signal, isExceeded: false, clear: () => undefined as void };
   const abort = (): void => controller.abort(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
@@ -195,12 +195,12 @@ function timeLimitSignal(limitMs: number | undefined, signal: AbortSignal) {
     limitMs === undefined
       ? undefined
       : setTimeout(() => {
-          limit.isExceeded = true;
+          timeLimit.isExceeded = true;
           controller.abort(new Error('The segment has exceeded its time limit.'));
         }, limitMs);
-  limit.clear = () => {
+  timeLimit.clear = () => {
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);
   };
-  return limit;
+  return timeLimit;
 }

@@ -47,7 +47,7 @@ export class StallDetector {
     if (!this.wasStalled) return;
     throw new EngineError(
       'RUN_ELSEWHERE',
-      `This process was stalled for more than ${STALL_MS} ms: other workers may have taken over run ${runId}, so this process writes no more of it.`,
+      `This process was stalled for more than ${STALL_MS} ms: other workers may have taken over run ${runId}, so this process no longer writes to it.`,
       { details: { runId } },
     );
   }

@@ -23,7 +23,7 @@ export class PostgresConversations implements ConversationStore {
         .onConflict((conflict) => conflict.doNothing()),
     );
     if (insertResult.changedRowCount === 0) return;
-    const newestExcess = queryBuilder
+    const newestExcessPosition = queryBuilder
       .selectFrom('exchanges')
       .select('position')
       .where('tenant', '=', tenant)
@@ -36,19 +36,19 @@ export class PostgresConversations implements ConversationStore {
         .deleteFrom('exchanges')
         .where('tenant', '=', tenant)
         .where('conversation', '=', conversation)
-        .where('position', '<=', newestExcess),
+        .where('position', '<=', newestExcessPosition),
     );
   }
 
   async newestExchanges({ tenant, id }: ConversationKey, maxChars: number): Promise<string[]> {
-    const counted = this.#database.queryBuilder
+    const exchangesWithTotals = this.#database.queryBuilder
       .selectFrom('exchanges')
       .select(['position', 'json', sql<number>`sum(chars) OVER (ORDER BY position DESC)`.as('total')])
       .where('tenant', '=', tenant)
       .where('conversation', '=', id);
     const { rows } = await this.#database.run(
       this.#database.queryBuilder
-        .selectFrom(counted.as('counted'))
+        .selectFrom(exchangesWithTotals.as('counted'))
         .select('json')
         .where('total', '<=', maxChars)
         .orderBy('position'),

@@ -1,6 +1,6 @@
 import type { DefinitionStore, Deployment, Json } from '@heddle/core';
 import { sql } from 'kysely';
-import { parseStored, unknownPlan } from '../errors.ts';
+import { parseStoredJson, unknownPlanError } from '../errors.ts';
 import { isStorable } from '../stores.ts';
 import type { Database } from './database.ts';
 import { FOREIGN_KEY_VIOLATION, sqlState } from './errors.ts';
@@ -26,13 +26,13 @@ export class PostgresDefinitionStore implements DefinitionStore {
   async plan(hash: string): Promise<Json | undefined> {
     const query = this.#database.queryBuilder.selectFrom('plans').select('plan').where('hash', '=', hash);
     const [row] = (await this.#database.run(query)).rows;
-    return row && parseStored(row.plan, `plan "${hash}"`);
+    return row && parseStoredJson(row.plan, `plan "${hash}"`);
   }
 
   async deploy(deployment: NewDeployment): Promise<number> {
     const { workflowId, planHash } = deployment;
     const translate = (error: unknown): unknown =>
-      sqlState(error) === FOREIGN_KEY_VIOLATION ? unknownPlan(workflowId, planHash) : error;
+      sqlState(error) === FOREIGN_KEY_VIOLATION ? unknownPlanError(workflowId, planHash) : error;
     for (;;) {
       const [row] = (await this.#database.run(this.#deployQuery(deployment), translate)).rows;
       if (row) return row.version;
@@ -53,7 +53,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
       .selectFrom('deployments')
       .select(['workflow_id as workflowId', 'name', 'version', 'plan_hash as planHash'])
       .where((eb) => eb('workflow_id', '=', eb.fn.coalesce(idQuery, this.#idByName(workflow))))
-      .$if(version !== undefined, (db) => db.where('version', '=', version as number))
+      .$if(version !== undefined, (qb) => qb.where('version', '=', version as number))
       .orderBy('version', 'desc')
       .limit(1);
     return (await this.#database.run(query)).rows[0];

@@ -15,7 +15,7 @@ export const NOT_NULL_VIOLATION = '23502';
 export const FOREIGN_KEY_VIOLATION = '23503';
 export const UNIQUE_VIOLATION = '23505';
 /** The encoding cannot store a character: with UTF-8, NUL. */
-const NUL_CHARACTER = '22021';
+const CHARACTER_NOT_IN_REPERTOIRE = '22021';
 
 /** SQLSTATEs of statements that were rolled back because of a conflict, and can be retried unchanged. */
 const RETRYABLE_STATES: ReadonlySet<string> = new Set(['40001', '40P01']);
@@ -79,7 +79,7 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   '42501': [
     'DATA_UNWRITABLE',
     ({ user, schema }) =>
-      `the user "${user}" lacks the rights. Let it create schemas, or make it the owner of the schema "${schema}"`,
+      `the user "${user}" lacks the privileges. Let it create schemas, or make it the owner of the schema "${schema}"`,
   ],
   '42703': SCHEMA_CHANGED,
   '42P01': SCHEMA_CHANGED,
@@ -118,7 +118,7 @@ export function isRetryable(error: unknown): boolean {
  */
 export function databaseError(error: unknown, location: DatabaseLocation): EngineError | undefined {
   const state = sqlState(error);
-  if (state === NUL_CHARACTER) {
+  if (state === CHARACTER_NOT_IN_REPERTOIRE) {
     // This is the caller's mistake, so the message does not name the database.
     const message =
       'An id or a name contains a NUL character, which PostgreSQL cannot store. Use another one.';

@@ -1,13 +1,13 @@
 import type { BlockLog, Entry, RunRecord } from '@heddle/core';
 import type { Compilable } from 'kysely';
-import { duplicateEntry } from '../errors.ts';
+import { duplicateEntryError } from '../errors.ts';
 import { toJournalRows } from '../journal.ts';
-import { heldByAnother } from '../leases.ts';
+import { runHeldByAnother } from '../leases.ts';
 import type { Lease } from '../leases.ts';
 import type { RunProjection } from '../stores.ts';
 import type { Database } from './database.ts';
 import { sqlState, UNIQUE_VIOLATION } from './errors.ts';
-import { addEntries, addLogs, lockLeasedRun, saveLeasedRun } from './run-queries.ts';
+import { addEntriesQuery, addLogsQuery, lockLeasedRunQuery, saveLeasedRunQuery } from './run-queries.ts';
 import { PostgresRunStore } from './runs.ts';
 
 /**
@@ -37,12 +37,14 @@ export class LeasedRunStore extends PostgresRunStore {
     projection?: RunProjection,
   ): Promise<void> {
     const rows = toJournalRows(entries);
-    const leaseQuery = this.#database.queryBuilder.with('leased', (db) => lockLeasedRun(db, this.#lease));
-    const insertQuery = leaseQuery.with('written', (db) => addEntries(db, rows));
+    const leaseQuery = this.#database.queryBuilder.with('leased', (db) =>
+      lockLeasedRunQuery(db, this.#lease),
+    );
+    const insertQuery = leaseQuery.with('written', (db) => addEntriesQuery(db, rows));
     const query = projection
       ? insertQuery
-          .with('saved', (db) => saveLeasedRun(db, projection.record))
-          .with('added', (db) => addLogs(db, projection.logs))
+          .with('saved', (db) => saveLeasedRunQuery(db, projection.record))
+          .with('added', (db) => addLogsQuery(db, projection.logs))
           .selectFrom('leased')
           .select('number')
       : insertQuery.selectFrom('leased').select('number');
@@ -51,9 +53,9 @@ export class LeasedRunStore extends PostgresRunStore {
 
   override async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
     const query = this.#database.queryBuilder
-      .with('leased', (db) => lockLeasedRun(db, this.#lease))
-      .with('saved', (db) => saveLeasedRun(db, record))
-      .with('added', (db) => addLogs(db, logs))
+      .with('leased', (db) => lockLeasedRunQuery(db, this.#lease))
+      .with('saved', (db) => saveLeasedRunQuery(db, record))
+      .with('added', (db) => addLogsQuery(db, logs))
       .selectFrom('leased')
       .select((eb) => eb.exists(eb.selectFrom('saved').select('number')).as('saved'));
     return Boolean((await this.#write(query)).saved);
@@ -70,9 +72,9 @@ export class LeasedRunStore extends PostgresRunStore {
   async #writeNow<Row>(query: Compilable<Row>): Promise<Row> {
     const { runId } = this.#lease;
     const translate = (error: unknown): unknown =>
-      sqlState(error) === UNIQUE_VIOLATION ? duplicateEntry(runId) : error;
+      sqlState(error) === UNIQUE_VIOLATION ? duplicateEntryError(runId) : error;
     const [row] = (await this.#database.run(query, translate)).rows;
-    if (!row) throw heldByAnother(runId);
+    if (!row) throw runHeldByAnother(runId);
     return row;
   }
 }

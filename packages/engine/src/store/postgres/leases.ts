@@ -7,7 +7,7 @@ import type { TailableRunStore } from '../stores.ts';
 import type { Database } from './database.ts';
 import { FOREIGN_KEY_VIOLATION, sqlState } from './errors.ts';
 import { LeasedRunStore } from './leased-runs.ts';
-import { insertRun, rowOf } from './run-queries.ts';
+import { insertRunQuery, rowOf } from './run-queries.ts';
 import type { Tables } from './schema.ts';
 
 const IS_FREE = sql<boolean>`owner IS NULL AND NOT ended AND NOT resting AND NOT elsewhere`;
@@ -24,11 +24,11 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async join(owner: string, leaseMs: number): Promise<void> {
-    const expires = timeFromNow(leaseMs);
+    const expiryTime = timeFromNow(leaseMs);
     const query = this.#database.queryBuilder
       .insertInto('processes')
-      .values({ id: owner, since: NOW, expires })
-      .onConflict((conflict) => conflict.column('id').doUpdateSet({ expires }));
+      .values({ id: owner, since: NOW, expires: expiryTime })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet({ expires: expiryTime }));
     await this.#database.run(query, undefined, { urgent: true });
   }
 
@@ -124,7 +124,7 @@ export class PostgresLeaseStore implements LeaseStore {
     firstEntry: Entry,
     record: RunRecord,
   ): Promise<Lease | undefined> {
-    const query = insertRun(
+    const query = insertRunQuery(
       this.#database.queryBuilder,
       { ...rowOf(header, record), owner, epoch: 1 },
       firstEntry,
@@ -143,11 +143,11 @@ export class PostgresLeaseStore implements LeaseStore {
  * least 1, at most `limit`.
  */
 function fairShare(db: QueryCreator<Tables>, limit: number) {
-  const processes = db.selectFrom('processes').select(({ fn }) => fn.countAll<number>().as('count'));
-  const share = sql<number>`ceil(count(*)::numeric / greatest(1, ${processes}))`;
+  const processCountQuery = db.selectFrom('processes').select(({ fn }) => fn.countAll<number>().as('count'));
+  const shareExpression = sql<number>`ceil(count(*)::numeric / greatest(1, ${processCountQuery}))`;
   return db
     .selectFrom('runs')
-    .select(sql<number>`greatest(1, least(${limit}::bigint, ${share}))::bigint`.as('share'))
+    .select(sql<number>`greatest(1, least(${limit}::bigint, ${shareExpression}))::bigint`.as('share'))
     .where(IS_FREE);
 }
 

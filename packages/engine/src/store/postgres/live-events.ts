@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { RawBuilder } from 'kysely';
-import { LIVE_PRUNE_MS, LIVE_RETENTION_MS, MAX_LIVE_CHARS, MAX_LIVE_EVENTS } from '../live-events.ts';
+import {
+  LIVE_PRUNE_INTERVAL_MS,
+  LIVE_RETENTION_MS,
+  MAX_LIVE_CHARS,
+  MAX_LIVE_EVENTS,
+} from '../live-events.ts';
 import type { LiveEvent, LiveEventStore, NewLiveEvent } from '../live-events.ts';
 import type { Database } from './database.ts';
 import { LiveListener } from './live-listener.ts';
@@ -31,24 +36,24 @@ export class PostgresLiveEvents implements LiveEventStore {
 
   async publish(runId: string, events: readonly NewLiveEvent[]): Promise<number> {
     const count = events.length;
-    const chars = events.reduce((sum, { json }) => sum + json.length, 0);
+    const charCount = events.reduce((sum, { json }) => sum + json.length, 0);
     let end = 0;
     // The end of each event in the stream, relative to the new end of the stream.
-    const ends = events.map(({ json }) => (end += json.length) - chars);
+    const endOffsets = events.map(({ json }) => (end += json.length) - charCount);
     const places = events.map(({ place }) => place);
-    const jsons = events.map(({ json }) => json);
+    const jsonTexts = events.map(({ json }) => json);
     const payload = runId.length <= MAX_NOTIFIED_CHARS ? runId : '';
     const { rows } = await this.#run<{ last: number; chars: number }>(sql`
       WITH stream AS (
         INSERT INTO ${this.#table('live_streams')} AS streams (run_id, last, chars, touched)
-          VALUES (${runId}, ${count}::bigint, ${chars}::bigint, clock_timestamp())
+          VALUES (${runId}, ${count}::bigint, ${charCount}::bigint, clock_timestamp())
           ON CONFLICT (run_id) DO UPDATE SET last = streams.last + excluded.last,
             chars = streams.chars + excluded.chars, touched = excluded.touched
           RETURNING number, last, chars
       ), added AS (
         INSERT INTO ${this.#table('live_events')} (stream, number, ends, place, json)
           SELECT stream.number, stream.last - ${count}::bigint + new.nth, stream.chars + new.ends, new.place, new.json
-          FROM stream, unnest(${ends}::bigint[], ${places}::text[], ${jsons}::text[])
+          FROM stream, unnest(${endOffsets}::bigint[], ${places}::text[], ${jsonTexts}::text[])
             WITH ORDINALITY AS new (ends, place, json, nth)
       )
       SELECT last, chars, pg_notify(${this.#channel}, ${payload})::text FROM stream`);
@@ -67,17 +72,17 @@ export class PostgresLiveEvents implements LiveEventStore {
 
   async #prune(): Promise<void> {
     const nowMs = performance.now();
-    if (nowMs - this.#lastPruneMs < LIVE_PRUNE_MS) return;
+    if (nowMs - this.#lastPruneMs < LIVE_PRUNE_INTERVAL_MS) return;
     this.#lastPruneMs = nowMs;
     await this.#run(sql`
       DELETE FROM ${this.#table('live_streams')}
         WHERE touched < clock_timestamp() - make_interval(secs => ${LIVE_RETENTION_MS / 1000}::float8)`);
   }
 
-  async read(runId: string, after: number, limit: number): Promise<LiveEvent[]> {
+  async read(runId: string, afterNumber: number, limit: number): Promise<LiveEvent[]> {
     const { rows } = await this.#run<LiveEvent>(sql`
       SELECT number, place, json FROM ${this.#table('live_events')}
-        WHERE stream = ${this.#streamOf(runId)} AND number > ${after}::bigint
+        WHERE stream = ${this.#streamOf(runId)} AND number > ${afterNumber}::bigint
         ORDER BY number LIMIT ${limit}::bigint`);
     return rows;
   }

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { LiveWatchers } from '../live-events.ts';
+import { LiveEventWatchers } from '../live-events.ts';
 import type { Database } from './database.ts';
 
 /** First delay before a lost connection is opened again. The delay doubles each time, up to the maximum. */
@@ -14,7 +14,7 @@ const MAX_DELAY_MS = 10_000;
 export class LiveListener {
   readonly #database: Database;
   readonly #channel: string;
-  readonly #watchers = new LiveWatchers();
+  readonly #watchers = new LiveEventWatchers();
   #client: Client | undefined;
   #connecting: Promise<void> | undefined;
   #retryTimer: NodeJS.Timeout | undefined;

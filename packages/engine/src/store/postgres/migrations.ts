@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import type { DatabaseLocation } from './errors.ts';
 import { FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8 } from './schema.ts';
 
-/** The statements from format n (the index) to format n + 1. Items are only added, never changed. */
+/** The statements from format n (the index) to format n + 1. Migrations are only added, never changed. */
 export const MIGRATIONS: readonly string[] = [
   FORMAT_1,
   FORMAT_2,
@@ -77,16 +77,16 @@ function checkFormat(
   newestFormat: number,
 ): number {
   if (format > newestFormat) {
-    throw formatUnsupported(
+    throw unsupportedFormatError(
       location,
       `has format ${format}, and this version of Heddle knows formats up to ${newestFormat}. Use the newer version that wrote it, or another schema`,
     );
   }
   if (format === 0 && tableCount > 0) {
-    throw formatUnsupported(location, 'has tables, but not those of Heddle. Choose another schema');
+    throw unsupportedFormatError(location, 'has tables, but not those of Heddle. Choose another schema');
   }
   if (encoding !== 'UTF8') {
-    throw formatUnsupported(
+    throw unsupportedFormatError(
       location,
       `is in a database with the encoding ${encoding}. Use a database with UTF8`,
     );
@@ -94,7 +94,10 @@ function checkFormat(
   return format;
 }
 
-function formatUnsupported({ schema, database, host, port }: DatabaseLocation, reason: string): EngineError {
+function unsupportedFormatError(
+  { schema, database, host, port }: DatabaseLocation,
+  reason: string,
+): EngineError {
   return new EngineError(
     'DATA_FORMAT_UNSUPPORTED',
     `The schema "${schema}" of the database "${database}" at ${host}:${port} cannot be used: it ${reason}.`,

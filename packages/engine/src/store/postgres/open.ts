@@ -15,7 +15,7 @@ import { PostgresRunStore } from './runs.ts';
 import { PostgresValueStore } from './values.ts';
 
 const DEFAULT_SCHEMA = 'heddle';
-const DEFAULT_CONNECTIONS = 10;
+const DEFAULT_MAX_CONNECTIONS = 10;
 /** PostgreSQL truncates longer names. */
 const MAX_NAME_BYTES = 63;
 
@@ -33,7 +33,7 @@ export interface PostgresOptions {
 
 /** Returns the stores in a PostgreSQL database. Migrates the schema to the newest format. */
 export async function openDatabaseStores(options: PostgresOptions): Promise<LeasedStores> {
-  const { url, schema = DEFAULT_SCHEMA, maxConnections = DEFAULT_CONNECTIONS } = options;
+  const { url, schema = DEFAULT_SCHEMA, maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
   if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > MAX_NAME_BYTES) {
     throw new EngineError('OPTIONS_INVALID', `The name of a schema has 1 to ${MAX_NAME_BYTES} bytes.`);
   }

@@ -2,7 +2,7 @@ import { isUnlimited, stateAfter, INITIAL_RATE_STATE, waitMsFor } from '../rates
 import type { RateDemand, RateState, RateStore } from '../rates.ts';
 import type { Database, QueryRunner } from './database.ts';
 
-/** Rates of keys in PostgreSQL. */
+/** Rate limit states in PostgreSQL, by key. */
 export class PostgresRates implements RateStore {
   readonly #database: Database;
 
@@ -31,7 +31,7 @@ export class PostgresRates implements RateStore {
     );
   }
 
-  async blockKey(key: string, untilMs: number): Promise<void> {
+  async pauseKey(key: string, untilMs: number): Promise<void> {
     await this.#change(key, (state, set) =>
       set({ ...state, blockedUntilMs: Math.max(state.blockedUntilMs, Math.ceil(untilMs)) }),
     );

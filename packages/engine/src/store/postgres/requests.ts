@@ -37,7 +37,7 @@ export class PostgresRequestStore implements RequestStore {
     await this.#database.run(this.#database.queryBuilder.deleteFrom('requests').where('id', '=', id));
   }
 
-  async pending(owner?: string): Promise<ControlRequest[]> {
+  async openRequests(owner?: string): Promise<ControlRequest[]> {
     const query = this.#database.queryBuilder
       .selectFrom('requests')
       .innerJoin('runs', 'runs.run_id', 'requests.run_id')

@@ -31,7 +31,7 @@ export function recordColumnsOf(record: RunRecord) {
 }
 
 /** Inserts a run and its first entry, in one statement. Inserts nothing if the id exists. */
-export function insertRun(db: Kysely<Tables>, row: Insertable<Tables['runs']>, firstEntry: Entry) {
+export function insertRunQuery(db: Kysely<Tables>, row: Insertable<Tables['runs']>, firstEntry: Entry) {
   return db
     .with('created', (query) =>
       query
@@ -63,7 +63,7 @@ function entriesTable(rows: readonly JournalRow[]) {
 }
 
 /** Inserts entries of a run. */
-export function insertEntries(db: Kysely<Tables>, runId: string, rows: readonly JournalRow[]) {
+export function insertEntriesQuery(db: Kysely<Tables>, runId: string, rows: readonly JournalRow[]) {
   return db
     .insertInto('journal')
     .columns(['run', 'seq', 'entry'])
@@ -75,7 +75,7 @@ export function insertEntries(db: Kysely<Tables>, runId: string, rows: readonly 
 }
 
 /** Updates the record and the logs of a run, unless the stored record is newer. Returns no row for an unknown run. */
-export function saveRun(db: QueryCreator<Tables>, record: RunRecord, logs: readonly BlockLog[]) {
+export function saveRunQuery(db: QueryCreator<Tables>, record: RunRecord, logs: readonly BlockLog[]) {
   return db
     .with('saved', (query) =>
       query
@@ -85,19 +85,19 @@ export function saveRun(db: QueryCreator<Tables>, record: RunRecord, logs: reado
         .where((eb) => eb.or([eb('record_seq', 'is', null), eb('record_seq', '<=', record.seq)]))
         .returning('number'),
     )
-    .with('added', (query) => addLogs(query, logs))
+    .with('added', (query) => addLogsQuery(query, logs))
     .selectFrom('runs')
     .select((eb) => eb.exists(eb.selectFrom('saved').select('number')).as('saved'))
     .where('run_id', '=', record.runId);
 }
 
-/** The common table expression of `lockLeasedRun`. */
+/** The common table expression of `lockLeasedRunQuery`. */
 type LeasedTable = { leased: { number: number } };
 
 /**
  * Selects and locks the run if the lease is valid. After the end of a run, the lease of its last holder stays valid.
  */
-export function lockLeasedRun(db: QueryCreator<Tables>, { runId, owner, epoch }: Lease) {
+export function lockLeasedRunQuery(db: QueryCreator<Tables>, { runId, owner, epoch }: Lease) {
   return db
     .selectFrom('runs')
     .select('number')
@@ -108,7 +108,7 @@ export function lockLeasedRun(db: QueryCreator<Tables>, { runId, owner, epoch }:
 }
 
 /** Inserts entries for the run in `leased`, if there is one. */
-export function addEntries(db: QueryCreator<Tables & LeasedTable>, rows: readonly JournalRow[]) {
+export function addEntriesQuery(db: QueryCreator<Tables & LeasedTable>, rows: readonly JournalRow[]) {
   return db
     .insertInto('journal')
     .columns(['run', 'seq', 'entry'])
@@ -118,7 +118,7 @@ export function addEntries(db: QueryCreator<Tables & LeasedTable>, rows: readonl
 }
 
 /** Updates the record of the run in `leased`, unless the stored one is newer. An ended run loses its owner. */
-export function saveLeasedRun(db: QueryCreator<Tables & LeasedTable>, record: RunRecord) {
+export function saveLeasedRunQuery(db: QueryCreator<Tables & LeasedTable>, record: RunRecord) {
   const columns = recordColumnsOf(record);
   return db
     .updateTable('runs')
@@ -130,7 +130,10 @@ export function saveLeasedRun(db: QueryCreator<Tables & LeasedTable>, record: Ru
 }
 
 /** Inserts or replaces logs of the run in `saved`, if there is one. */
-export function addLogs(db: QueryCreator<Tables & { saved: { number: number } }>, logs: readonly BlockLog[]) {
+export function addLogsQuery(
+  db: QueryCreator<Tables & { saved: { number: number } }>,
+  logs: readonly BlockLog[],
+) {
   // Only the last log of each execution order, because one statement may change a row only once.
   const logsByOrder = new Map(logs.map((log) => [log.executionOrder, JSON.stringify(log)]));
   const logsTable = sql<{

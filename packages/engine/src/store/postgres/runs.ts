@@ -3,7 +3,7 @@ import { journalCorruptError } from '@heddle/core/run';
 import type { Place, StoredValue } from '@heddle/core/run';
 import { sql } from 'kysely';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
-import { duplicateEntry, parseStored, unknownRun } from '../errors.ts';
+import { duplicateEntryError, parseStoredJson, unknownRunError } from '../errors.ts';
 import { readJournal, readTail, toJournalRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
 import { stepPlace } from '../step-place.ts';
@@ -12,13 +12,13 @@ import type { RecordWithLogs, RunProjection, StoredStep, TailableRunStore } from
 import type { Database } from './database.ts';
 import { NOT_NULL_VIOLATION, sqlState, UNIQUE_VIOLATION } from './errors.ts';
 import {
-  addLogs,
-  insertEntries,
-  insertRun,
+  addLogsQuery,
+  insertEntriesQuery,
+  insertRunQuery,
   recordColumnsOf,
   rowOf,
   runNumberQuery,
-  saveRun,
+  saveRunQuery,
 } from './run-queries.ts';
 
 /** Runs in PostgreSQL. Each write is one statement and therefore atomic. */
@@ -30,20 +30,20 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async create(header: RunHeader, firstEntry: Entry, record?: RunRecord): Promise<boolean> {
-    const query = insertRun(this.#database.queryBuilder, rowOf(header, record), firstEntry);
+    const query = insertRunQuery(this.#database.queryBuilder, rowOf(header, record), firstEntry);
     return (await this.#database.run(query)).changedRowCount === 1;
   }
 
   async append(runId: string, entries: readonly Entry[], projection?: RunProjection): Promise<void> {
     const { queryBuilder } = this.#database;
-    const insert = insertEntries(queryBuilder, runId, toJournalRows(entries));
+    const insertQuery = insertEntriesQuery(queryBuilder, runId, toJournalRows(entries));
     const query = projection
-      ? saveRun(
-          queryBuilder.with('written', () => insert),
+      ? saveRunQuery(
+          queryBuilder.with('written', () => insertQuery),
           projection.record,
           projection.logs,
         )
-      : insert;
+      : insertQuery;
     await this.#database.run<unknown>(query, (error) => translateError(error, runId));
   }
 
@@ -52,13 +52,13 @@ export class PostgresRunStore implements TailableRunStore {
     // only once.
     const rowsBySeq = new Map(toJournalRows(entries).map((row) => [row.seq, row]));
     const rows = [...rowsBySeq.values()].toSorted((a, b) => a.seq - b.seq);
-    const insert = insertEntries(this.#database.queryBuilder, runId, rows).onConflict((conflict) =>
+    const insertQuery = insertEntriesQuery(this.#database.queryBuilder, runId, rows).onConflict((conflict) =>
       conflict
         .columns(['run', 'seq'])
         .doUpdateSet((eb) => ({ entry: eb.ref('excluded.entry') }))
         .whereRef('journal.entry', '!=', 'excluded.entry'),
     );
-    await this.#database.run(insert, (error) => translateError(error, runId));
+    await this.#database.run(insertQuery, (error) => translateError(error, runId));
   }
 
   async journal(runId: string): Promise<Entry[]> {
@@ -74,12 +74,12 @@ export class PostgresRunStore implements TailableRunStore {
     if (!isStorable(runId)) return undefined;
     const query = this.#database.queryBuilder.selectFrom('runs').select('header').where('run_id', '=', runId);
     const [row] = (await this.#database.run(query)).rows;
-    return row && parseStored(row.header, `header of run "${runId}"`);
+    return row && parseStoredJson(row.header, `header of run "${runId}"`);
   }
 
   async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
-    const [row] = (await this.#database.run(saveRun(this.#database.queryBuilder, record, logs))).rows;
-    if (!row) throw unknownRun(record.runId);
+    const [row] = (await this.#database.run(saveRunQuery(this.#database.queryBuilder, record, logs))).rows;
+    if (!row) throw unknownRunError(record.runId);
     return Boolean(row.saved);
   }
 
@@ -100,26 +100,26 @@ export class PostgresRunStore implements TailableRunStore {
           .whereRef('run', '=', 'saved.number')
           .where('execution_order', '>', lastOrder),
       )
-      .with('added', (db) => addLogs(db, logs))
+      .with('added', (db) => addLogsQuery(db, logs))
       .selectFrom('saved')
       .select('number');
-    if ((await this.#database.run(query)).rows.length === 0) throw unknownRun(runId);
+    if ((await this.#database.run(query)).rows.length === 0) throw unknownRunError(runId);
   }
 
   async addValueUses(runId: string, keys: readonly string[]): Promise<void> {
-    const runNumber = runNumberQuery(this.#database.queryBuilder, runId);
-    const insert = this.#database.queryBuilder
+    const numberQuery = runNumberQuery(this.#database.queryBuilder, runId);
+    const insertQuery = this.#database.queryBuilder
       .insertInto('value_uses')
-      .values(keys.map((key) => ({ key, run: sql<number>`${runNumber}` })))
+      .values(keys.map((key) => ({ key, run: sql<number>`${numberQuery}` })))
       .onConflict((conflict) => conflict.doNothing());
-    await this.#database.run(insert, (error) => translateError(error, runId));
+    await this.#database.run(insertQuery, (error) => translateError(error, runId));
   }
 
   async record(runId: string): Promise<RunRecord | undefined> {
     if (!isStorable(runId)) return undefined;
     const query = this.#database.queryBuilder.selectFrom('runs').select('record').where('run_id', '=', runId);
     const text = (await this.#database.run(query)).rows[0]?.record;
-    return text == null ? undefined : parseStored(text, `record of run "${runId}"`);
+    return text == null ? undefined : parseStoredJson(text, `record of run "${runId}"`);
   }
 
   async lastLogOrder(runId: string): Promise<number> {
@@ -140,7 +140,7 @@ export class PostgresRunStore implements TailableRunStore {
       .where('run', '=', runNumberQuery(this.#database.queryBuilder, runId))
       .orderBy('execution_order');
     const { rows } = await this.#database.run(query);
-    return rows.map(({ log }) => parseStored(log, `log of run "${runId}"`));
+    return rows.map(({ log }) => parseStoredJson(log, `log of run "${runId}"`));
   }
 
   async recordWithLogs(runId: string): Promise<RecordWithLogs | undefined> {
@@ -163,8 +163,8 @@ export class PostgresRunStore implements TailableRunStore {
     const [recordRow, ...logRows] = (await this.#database.run(query)).rows;
     return (
       recordRow && {
-        record: parseStored(recordRow.text as string, `record of run "${runId}"`),
-        logs: logRows.map(({ text }) => parseStored(text as string, `log of run "${runId}"`)),
+        record: parseStoredJson(recordRow.text as string, `record of run "${runId}"`),
+        logs: logRows.map(({ text }) => parseStoredJson(text as string, `log of run "${runId}"`)),
       }
     );
   }
@@ -174,7 +174,7 @@ export class PostgresRunStore implements TailableRunStore {
     const { rows } = await this.#database.run(this.#pageQuery(query, limit + 1));
     const lastRow = rows.length > limit ? rows[limit - 1] : undefined;
     return {
-      runs: rows.slice(0, limit).map((row) => parseStored(row.record, `record of run "${row.run_id}"`)),
+      runs: rows.slice(0, limit).map((row) => parseStoredJson(row.record, `record of run "${row.run_id}"`)),
       cursor: lastRow && encodeCursor({ createdMs: lastRow.created_ms, runId: lastRow.run_id }),
     };
   }
@@ -190,12 +190,12 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async childRunIds(runId: string, { open } = { open: false }): Promise<string[]> {
-    const children = this.#database.queryBuilder
+    const childrenQuery = this.#database.queryBuilder
       .selectFrom('runs')
       .select('run_id')
       .where('parent', '=', runId)
       .orderBy('number');
-    const query = open ? children.where('ended', '=', false) : children;
+    const query = open ? childrenQuery.where('ended', '=', false) : childrenQuery;
     return (await this.#database.run(query)).rows.map((row) => row.run_id);
   }
 
@@ -227,27 +227,32 @@ export class PostgresRunStore implements TailableRunStore {
 
   async steps(runId: string, place: Place): Promise<StoredStep[]> {
     const { rows } = await this.#database.run(
-      this.#stepsAt(runId, place).select(['key', 'result']).orderBy('key'),
+      this.#stepsQuery(runId, place).select(['key', 'result']).orderBy('key'),
     );
     return rows.map(({ key, result }) => ({ key, result: parseResult(result, runId) }));
   }
 
   async beginStep(runId: string, place: Place, key: string): Promise<StoredStep | undefined> {
-    const insert = this.#insertStep(runId, place, key, null).onConflict((conflict) =>
+    const insertQuery = this.#insertStepQuery(runId, place, key, null).onConflict((conflict) =>
       conflict.columns(['run', 'place', 'key']).doNothing(),
     );
-    const { changedRowCount } = await this.#database.run(insert, (error) => translateError(error, runId));
+    const { changedRowCount } = await this.#database.run(insertQuery, (error) =>
+      translateError(error, runId),
+    );
     return changedRowCount === 1 ? undefined : { key, result: await this.#stepResult(runId, place, key) };
   }
 
   async endStep(runId: string, place: Place, key: string, result: StoredValue): Promise<StoredValue> {
-    const insert = this.#insertStep(runId, place, key, JSON.stringify(result)).onConflict((conflict) =>
-      conflict
-        .columns(['run', 'place', 'key'])
-        .doUpdateSet((eb) => ({ result: eb.ref('excluded.result') }))
-        .where('steps.result', 'is', null),
+    const insertQuery = this.#insertStepQuery(runId, place, key, JSON.stringify(result)).onConflict(
+      (conflict) =>
+        conflict
+          .columns(['run', 'place', 'key'])
+          .doUpdateSet((eb) => ({ result: eb.ref('excluded.result') }))
+          .where('steps.result', 'is', null),
     );
-    const { changedRowCount } = await this.#database.run(insert, (error) => translateError(error, runId));
+    const { changedRowCount } = await this.#database.run(insertQuery, (error) =>
+      translateError(error, runId),
+    );
     return changedRowCount === 1 ? result : ((await this.#stepResult(runId, place, key)) ?? result);
   }
 
@@ -261,7 +266,7 @@ export class PostgresRunStore implements TailableRunStore {
     await this.#database.run(query);
   }
 
-  #stepsAt(runId: string, place: Place) {
+  #stepsQuery(runId: string, place: Place) {
     return this.#database.queryBuilder
       .selectFrom('steps')
       .where('run', '=', runNumberQuery(this.#database.queryBuilder, runId))
@@ -269,15 +274,15 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async #stepResult(runId: string, place: Place, key: string): Promise<StoredValue | undefined> {
-    const query = this.#stepsAt(runId, place).select('result').where('key', '=', key);
+    const query = this.#stepsQuery(runId, place).select('result').where('key', '=', key);
     return parseResult((await this.#database.run(query)).rows[0]?.result ?? null, runId);
   }
 
-  #insertStep(runId: string, place: Place, key: string, result: string | null) {
-    const runNumber = runNumberQuery(this.#database.queryBuilder, runId);
+  #insertStepQuery(runId: string, place: Place, key: string, result: string | null) {
+    const numberQuery = runNumberQuery(this.#database.queryBuilder, runId);
     return this.#database.queryBuilder
       .insertInto('steps')
-      .values({ run: sql<number>`${runNumber}`, place: stepPlace(place), key, result });
+      .values({ run: sql<number>`${numberQuery}`, place: stepPlace(place), key, result });
   }
 
   #pageQuery({ workflowId, status, fromMs, toMs, order = 'desc', ...query }: RunQuery, maxRows: number) {
@@ -288,12 +293,12 @@ export class PostgresRunStore implements TailableRunStore {
       .select(['run_id', 'created_ms', 'record'])
       .where('status', 'is not', null)
       .$narrowType<{ record: string }>()
-      .$if(workflowId !== undefined, (db) => db.where('workflow_id', '=', workflowId as string))
-      .$if(status !== undefined, (db) => db.where(sql<boolean>`status = any(${status}::text[])`))
-      .$if(fromMs !== undefined, (db) => db.where('created_ms', '>=', fromMs as number))
-      .$if(toMs !== undefined, (db) => db.where('created_ms', '<=', toMs as number))
-      .$if(cursor !== undefined, (db) =>
-        db.where(
+      .$if(workflowId !== undefined, (qb) => qb.where('workflow_id', '=', workflowId as string))
+      .$if(status !== undefined, (qb) => qb.where(sql<boolean>`status = any(${status}::text[])`))
+      .$if(fromMs !== undefined, (qb) => qb.where('created_ms', '>=', fromMs as number))
+      .$if(toMs !== undefined, (qb) => qb.where('created_ms', '<=', toMs as number))
+      .$if(cursor !== undefined, (qb) =>
+        qb.where(
           sql<boolean>`(created_ms, run_id) ${comparison} (${cursor?.createdMs}::bigint, ${cursor?.runId}::text)`,
         ),
       )
@@ -320,10 +325,10 @@ export class PostgresRunStore implements TailableRunStore {
 
 function translateError(error: unknown, runId: string): unknown {
   const state = sqlState(error);
-  if (state === NOT_NULL_VIOLATION) return unknownRun(runId);
-  return state === UNIQUE_VIOLATION ? duplicateEntry(runId) : error;
+  if (state === NOT_NULL_VIOLATION) return unknownRunError(runId);
+  return state === UNIQUE_VIOLATION ? duplicateEntryError(runId) : error;
 }
 
 function parseResult(text: string | null, runId: string): StoredValue | undefined {
-  return text === null ? undefined : parseStored<StoredValue>(text, `step of run "${runId}"`);
+  return text === null ? undefined : parseStoredJson<StoredValue>(text, `step of run "${runId}"`);
 }

@@ -57,7 +57,7 @@ export interface Tables {
   /** Spent and reserved amounts of accounts, in millionths of a dollar. */
   spending: { account: string; micros: number; until_ms: number };
   /**
-   * The reservation of a call in one account, until the call is settled. `counted`: the part of the account's sum;
+   * The reservation of a call in one account, until the call is settled. `counted`: the part of the account's total;
    * `least`: the amount that remains when the reservation expires.
    */
   spending_calls: {
@@ -68,7 +68,7 @@ export interface Tables {
     expires_ms: number | null;
   };
   /**
-   * The times at which the next request and the next token of a key fit into its rates, and at which its provider
+   * The times at which the next request and the next token of a key fit into its rate limits, and at which its provider
    * accepts it again.
    */
   rates: { key: string; requests_ms: number; tokens_ms: number; blocked_ms: number };
@@ -306,7 +306,7 @@ export const FORMAT_7 = `
 `;
 
 /**
- * Format 8: sums of spending (`SpendingStore`), and rates of keys (`RateStore`). `expires_ms` of a reservation is null
+ * Format 8: spending totals (`SpendingStore`), and rates of keys (`RateStore`). `expires_ms` of a reservation is null
  * once it has expired.
  */
 export const FORMAT_8 = `

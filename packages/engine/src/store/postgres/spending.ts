@@ -2,7 +2,7 @@ import type { NewReservation, SpendingRefusal, SpendingStore } from '../spending
 import type { Database, QueryRunner } from './database.ts';
 
 /**
- * Sums of spending in PostgreSQL. Accounts are locked in the order of their ids, so that transactions cannot deadlock.
+ * Spending totals in PostgreSQL. Accounts are locked in the order of their ids, so that transactions cannot deadlock.
  */
 export class PostgresSpending implements SpendingStore {
   readonly #database: Database;
@@ -14,14 +14,14 @@ export class PostgresSpending implements SpendingStore {
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> {
     const { id, accounts, maxMicros, expiredMicros, nowMs, expiresMs } = reservation;
     return this.#database.runTransaction(async (run) => {
-      const sums = new Map<string, number>();
+      const totals = new Map<string, number>();
       for (const account of accounts.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
         await this.#lock(run, account);
-        sums.set(account.id, await this.#expire(run, account.id, nowMs));
+        totals.set(account.id, await this.#expire(run, account.id, nowMs));
       }
-      const sumOf = (account: string): number => sums.get(account) ?? 0;
-      const exceededAccount = accounts.find((account) => sumOf(account.id) + maxMicros > account.cap);
-      if (exceededAccount) return { account: exceededAccount.id, micros: sumOf(exceededAccount.id) };
+      const totalOf = (account: string): number => totals.get(account) ?? 0;
+      const exceededAccount = accounts.find((account) => totalOf(account.id) + maxMicros > account.capMicros);
+      if (exceededAccount) return { account: exceededAccount.id, micros: totalOf(exceededAccount.id) };
       const { queryBuilder } = this.#database;
       for (const account of accounts) {
         await this.#add(run, account.id, maxMicros);
@@ -55,12 +55,12 @@ export class PostgresSpending implements SpendingStore {
   async settle(id: string, micros: number): Promise<void> {
     const { queryBuilder } = this.#database;
     await this.#database.runTransaction(async (run) => {
-      const accounts = queryBuilder.selectFrom('spending_calls').select('account').where('id', '=', id);
+      const accountsQuery = queryBuilder.selectFrom('spending_calls').select('account').where('id', '=', id);
       await run(
         queryBuilder
           .selectFrom('spending')
           .select('account')
-          .where('account', 'in', accounts)
+          .where('account', 'in', accountsQuery)
           .orderBy('account')
           .forUpdate(),
       );
@@ -100,15 +100,15 @@ export class PostgresSpending implements SpendingStore {
     );
   }
 
-  /** From now on, counts only `least` of expired reservations. Returns the sum of the account. */
+  /** From now on, counts only `least` of expired reservations. Returns the total of the account. */
   async #expire(run: QueryRunner, account: string, nowMs: number): Promise<number> {
     const { queryBuilder } = this.#database;
-    const expiredCalls = queryBuilder
+    const expiredCallsQuery = queryBuilder
       .selectFrom('spending_calls')
       .select(['id', 'counted', 'least'])
       .where('account', '=', account)
       .where('expires_ms', '<=', nowMs);
-    for (const { id, counted, least } of await run(expiredCalls)) {
+    for (const { id, counted, least } of await run(expiredCallsQuery)) {
       await this.#add(run, account, least - counted);
       await run(
         queryBuilder

@@ -7,7 +7,7 @@ const NOW = sql<Date>`clock_timestamp()`;
 /** `put_at` is updated only if it is older than this. */
 const TOUCH_THRESHOLD = sql<Date>`clock_timestamp() - interval '10 minutes'`;
 /** For longer values, a query checks whether the value exists before the value is sent. */
-const CHECK_FIRST_CHARS = 64 * 1024;
+const EXISTENCE_CHECK_MIN_CHARS = 64 * 1024;
 
 /** Values in PostgreSQL, one row each. The database itself stores large values out of line. */
 export class PostgresValueStore implements ValueStore {
@@ -19,7 +19,7 @@ export class PostgresValueStore implements ValueStore {
 
   async put(json: string): Promise<string> {
     const key = valueKey(json);
-    if (json.length >= CHECK_FIRST_CHARS && (await this.#touch(key))) return key;
+    if (json.length >= EXISTENCE_CHECK_MIN_CHARS && (await this.#touch(key))) return key;
     const query = this.#database.queryBuilder
       .insertInto('stored_values')
       .values({ key, json })
@@ -59,12 +59,12 @@ export class PostgresValueStore implements ValueStore {
 
   /** Updates `put_at`, so that the value is not pruned before it is used. Returns false if the value is missing. */
   async #touch(key: string): Promise<boolean> {
-    const touch = this.#database.queryBuilder
+    const touchQuery = this.#database.queryBuilder
       .updateTable('stored_values')
       .set({ put_at: NOW })
       .where('key', '=', key)
       .where('put_at', '<', TOUCH_THRESHOLD);
-    if ((await this.#database.run(touch)).changedRowCount > 0) return true;
+    if ((await this.#database.run(touchQuery)).changedRowCount > 0) return true;
     const query = this.#database.queryBuilder
       .selectFrom('stored_values')
       .select('key')

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 export class ChangeNotifier {
   readonly #file: string;
 
-  constructor(data: string, name: string) {
-    this.#file = join(data, name);
+  constructor(dataFolder: string, name: string) {
+    this.#file = join(dataFolder, name);
   }
 
   notify(): void {

@@ -2,13 +2,19 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../../../../../test/support/data-folder.ts';
-import { entry, log, newRun, record, startedEntry } from '../../../../../test/support/run-data.ts';
+import {
+  createEntry,
+  createBlockLog,
+  createRunHeader,
+  createRunRecord,
+  createStartedEntry,
+} from '../../../../../test/support/run-data.ts';
 import { GroupCommit } from './commit.ts';
 import { openDatabase } from './database.ts';
 import { migrate } from './migrations.ts';
 import { SqliteRunStore } from './runs.ts';
 
-function open(): { db: DatabaseSync; file: string; commit: GroupCommit; runs: SqliteRunStore } {
+function openRunStore(): { db: DatabaseSync; file: string; commit: GroupCommit; runs: SqliteRunStore } {
   const file = join(createDataFolder(), 'heddle.db');
   const db = openDatabase(file, { readOnly: false, durability: 'process' });
   onTestFinished(() => db.close());
@@ -81,14 +87,14 @@ it('reports that another process has locked the file', async () => {
 });
 
 it('rejects only the write whose statements fail', async () => {
-  const { runs } = open();
-  await runs.create(newRun('a'), startedEntry());
+  const { runs } = openRunStore();
+  await runs.create(createRunHeader('a'), createStartedEntry());
   const results = await Promise.allSettled([
-    runs.append('a', [entry(2)]),
-    runs.append('nobody', [entry(2)]),
-    runs.append('a', [entry(3)]),
-    runs.append('a', [entry(4), entry(3)]),
-    runs.saveRecord(record('a'), [log('a', 1)]),
+    runs.append('a', [createEntry(2)]),
+    runs.append('missing', [createEntry(2)]),
+    runs.append('a', [createEntry(3)]),
+    runs.append('a', [createEntry(4), createEntry(3)]),
+    runs.saveRecord(createRunRecord('a'), [createBlockLog('a', 1)]),
   ]);
   expect(results.map((result) => result.status)).toEqual([
     'fulfilled',
@@ -97,21 +103,24 @@ it('rejects only the write whose statements fail', async () => {
     'rejected',
     'fulfilled',
   ]);
-  expect(runs.journal('a').map((one) => one.seq)).toEqual([1, 2, 3]);
+  expect(runs.journal('a').map(({ seq }) => seq)).toEqual([1, 2, 3]);
 });
 
 it('rejects all waiting writes while the disk is full, keeps committed data, and works again afterwards', async () => {
-  const { db, file, runs } = open();
+  const { db, file, runs } = openRunStore();
   const ids = ['a', 'b', 'c'];
-  await Promise.all(ids.map((id) => runs.create(newRun(id), startedEntry())));
+  await Promise.all(ids.map((id) => runs.create(createRunHeader(id), createStartedEntry())));
   const { page_count: pageCount } = db.prepare('PRAGMA page_count').get() as { page_count: number };
   db.exec(`PRAGMA max_page_count = ${pageCount}`);
 
   const largeText = 'x'.repeat(8000);
   const results = await Promise.allSettled([
-    runs.append('a', [entry(2)]),
+    runs.append('a', [createEntry(2)]),
     ...ids.map((id) =>
-      runs.append(id, [entry(id === 'a' ? 3 : 2, largeText), entry(id === 'a' ? 4 : 3, largeText)]),
+      runs.append(id, [
+        createEntry(id === 'a' ? 3 : 2, largeText),
+        createEntry(id === 'a' ? 4 : 3, largeText),
+      ]),
     ),
   ]);
   for (const result of results) {
@@ -123,18 +132,18 @@ it('rejects all waiting writes while the disk is full, keeps committed data, and
       /heddle\.db.*disk is full\. Free some space/,
     );
   }
-  for (const id of ids) expect(runs.journal(id)).toEqual([startedEntry()]);
+  for (const id of ids) expect(runs.journal(id)).toEqual([createStartedEntry()]);
 
   db.exec(`PRAGMA max_page_count = ${pageCount + 1000}`);
-  await Promise.all(ids.map((id) => runs.append(id, [entry(2, largeText)])));
-  for (const id of ids) expect(runs.journal(id)).toEqual([startedEntry(), entry(2, largeText)]);
+  await Promise.all(ids.map((id) => runs.append(id, [createEntry(2, largeText)])));
+  for (const id of ids) expect(runs.journal(id)).toEqual([createStartedEntry(), createEntry(2, largeText)]);
 });
 
 it('commits all waiting writes when it is closed, and refuses later ones', async () => {
-  const { commit, runs } = open();
-  const pendingCreate = runs.create(newRun('a'), startedEntry());
+  const { commit, runs } = openRunStore();
+  const pendingCreate = runs.create(createRunHeader('a'), createStartedEntry());
   commit.close();
   expect(runs.journal('a')).toHaveLength(1);
   expect(await pendingCreate).toBe(true);
-  await expect(runs.append('a', [entry(2)])).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
+  await expect(runs.append('a', [createEntry(2)])).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
 });

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EngineError } from '@heddle/core';
-import { fileError, storeClosed } from './errors.ts';
+import { fileError, storeClosedError } from './errors.ts';
 
 interface Write {
   /** Runs the statements of the write. Called again if another write has made the transaction of the group fail. */
@@ -40,7 +40,7 @@ export class GroupCommit {
 
   /** Resolves with the result of `apply` after the commit. `translate` converts errors of its statements. */
   run<T>(apply: () => T, translate: (error: unknown) => unknown = (error) => error): Promise<T> {
-    if (this.#isClosed) return Promise.reject(storeClosed());
+    if (this.#isClosed) return Promise.reject(storeClosedError());
     return new Promise<T>((resolve, reject) => {
       if (this.#queue.length === 0) setImmediate(() => this.flush());
       this.#queue.push({ apply, resolve: resolve as (result: unknown) => void, reject, translate });

@@ -63,7 +63,7 @@ export class SqliteControlStore implements ControlStore {
     return readOutcome(id, row?.['outcome']);
   }
 
-  pending(): ControlRequest[] {
+  openRequests(): ControlRequest[] {
     const rows = withFileErrors(this.#options.file, () => this.#selectOpenRequests().all());
     return (rows as unknown as ControlRow[]).map(readControlRow);
   }

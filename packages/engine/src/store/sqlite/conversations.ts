@@ -13,7 +13,7 @@ function prepare(db: DatabaseSync) {
       DELETE FROM exchanges WHERE tenant = ? AND conversation = ? AND position <= (
         SELECT position FROM exchanges WHERE tenant = ? AND conversation = ?
         ORDER BY position DESC LIMIT 1 OFFSET ${MAX_EXCHANGES})`),
-    newest: db.prepare(`
+    newestExchanges: db.prepare(`
       SELECT json FROM (
         SELECT position, json, sum(chars) OVER (ORDER BY position DESC) AS total
         FROM exchanges WHERE tenant = ? AND conversation = ?
@@ -51,7 +51,9 @@ export class SqliteConversations implements ConversationStore {
   }
 
   newestExchanges({ tenant, id }: ConversationKey, maxChars: number): string[] {
-    const rows = withFileErrors(this.#file, () => this.#statements().newest.all(tenant, id, maxChars));
+    const rows = withFileErrors(this.#file, () =>
+      this.#statements().newestExchanges.all(tenant, id, maxChars),
+    );
     return rows.map(({ json }) => json as string);
   }
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { DefinitionStore, Deployment, Json } from '@heddle/core';
-import { parseStored, unknownPlan } from '../errors.ts';
+import { parseStoredJson, unknownPlanError } from '../errors.ts';
 import type { GroupCommit } from './commit.ts';
 import { withFileErrors } from './database.ts';
 import { FOREIGN_KEY_VIOLATION, sqliteCode } from './errors.ts';
@@ -16,7 +16,7 @@ function prepare(db: DatabaseSync) {
       'INSERT INTO deployments (workflow_id, version, name, plan_hash, deployed_ms) VALUES (?, ?, ?, ?, ?)',
     ),
     newestDeployment: db.prepare(`${SELECT_DEPLOYMENT} WHERE workflow_id = ? ORDER BY version DESC LIMIT 1`),
-    version: db.prepare(`${SELECT_DEPLOYMENT} WHERE workflow_id = ? AND version = ?`),
+    deploymentByVersion: db.prepare(`${SELECT_DEPLOYMENT} WHERE workflow_id = ? AND version = ?`),
     // The id of the workflow whose newest version has this name; of several, the one that was deployed last.
     idByName: db.prepare(`
       SELECT workflow_id AS workflowId FROM deployments AS d WHERE name = ? AND version =
@@ -46,7 +46,7 @@ export class SqliteDefinitionStore implements DefinitionStore {
 
   plan(hash: string): Json | undefined {
     const row = withFileErrors(this.#file, () => this.#statements.plan.get(hash));
-    return row && parseStored(row['plan'] as string, `plan "${hash}"`);
+    return row && parseStoredJson(row['plan'] as string, `plan "${hash}"`);
   }
 
   deploy(deployment: { workflowId: string; name: string; planHash: string; atMs: number }): Promise<number> {
@@ -59,7 +59,8 @@ export class SqliteDefinitionStore implements DefinitionStore {
         this.#statements.deploy.run(workflowId, version, name, planHash, atMs);
         return version;
       },
-      (error) => (sqliteCode(error) === FOREIGN_KEY_VIOLATION ? unknownPlan(workflowId, planHash) : error),
+      (error) =>
+        sqliteCode(error) === FOREIGN_KEY_VIOLATION ? unknownPlanError(workflowId, planHash) : error,
     );
   }
 
@@ -72,7 +73,7 @@ export class SqliteDefinitionStore implements DefinitionStore {
       const row =
         version === undefined
           ? this.#statements.newestDeployment.get(id)
-          : this.#statements.version.get(id, version);
+          : this.#statements.deploymentByVersion.get(id, version);
       return row && ({ ...row } as unknown as Deployment);
     });
   }

@@ -26,7 +26,7 @@ export function sqliteCode(error: unknown): number | undefined {
 }
 
 /** Returns the error ENGINE_CLOSED for calls to closed stores. */
-export function storeClosed(): EngineError {
+export function storeClosedError(): EngineError {
   return new EngineError('ENGINE_CLOSED', 'The data folder is closed. Open it again before you use it.');
 }
 
@@ -38,7 +38,7 @@ export function fileError(error: unknown, file: string): EngineError | undefined
   const code = sqliteCode(error);
   if (code === undefined) {
     const isClosed = (error as NodeJS.ErrnoException | null)?.code === 'ERR_INVALID_STATE';
-    return isClosed ? storeClosed() : undefined;
+    return isClosed ? storeClosedError() : undefined;
   }
   const primaryCode = code & 0xff;
   if (CORRUPT_CODES.has(primaryCode)) {
@@ -49,11 +49,11 @@ export function fileError(error: unknown, file: string): EngineError | undefined
     );
   }
   const explanation = FILE_ERROR_EXPLANATIONS[primaryCode];
-  return explanation === undefined ? undefined : fileUnwritable(file, explanation, error);
+  return explanation === undefined ? undefined : unwritableFileError(file, explanation, error);
 }
 
 /** Returns the error DATA_UNWRITABLE for a file. `explanation` continues "cannot be used:" and says what to do. */
-export function fileUnwritable(file: string, explanation: string, cause: unknown): EngineError {
+export function unwritableFileError(file: string, explanation: string, cause: unknown): EngineError {
   return new EngineError('DATA_UNWRITABLE', `The file "${file}" cannot be used: ${explanation}.`, {
     details: { file },
     cause,
@@ -72,7 +72,7 @@ const SYSTEM_ERROR_EXPLANATIONS: Readonly<Record<string, string>> = {
 /** Returns the error DATA_UNWRITABLE for an error of `node:fs`. */
 export function systemError(error: unknown, file: string): EngineError {
   const { code, message } = error as NodeJS.ErrnoException;
-  return fileUnwritable(
+  return unwritableFileError(
     file,
     SYSTEM_ERROR_EXPLANATIONS[code ?? ''] ?? `${message}. Check the data folder`,
     error,

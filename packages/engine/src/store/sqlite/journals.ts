@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { duplicateEntry, unknownRun } from '../errors.ts';
+import { duplicateEntryError, unknownRunError } from '../errors.ts';
 import type { JournalRow } from '../journal.ts';
 import { valueKeysIn } from '../value-key.ts';
 import { POSITIONS_PER_MARK } from './schema.ts';
@@ -20,7 +20,7 @@ interface LastEntry extends JournalEnd {
 }
 
 /** The last mark of run ?1 with a `seq` of at most ?2. */
-const MARK = `
+const SELECT_LAST_MARK = `
   SELECT run, first, last FROM runs JOIN journal_marks ON run = number
   WHERE run_id = ?1 AND journal_marks.seq <= ?2 ORDER BY journal_marks.seq DESC LIMIT 1`;
 
@@ -30,7 +30,7 @@ function prepare(db: DatabaseSync) {
     mark: db.prepare('INSERT INTO journal_marks (run, seq, first, last) VALUES (?, ?, ?, ?)'),
     lastEntry: db.prepare(`
       SELECT journal.run, seq AS lastSeq, last AS markEnd, position, entry
-      FROM (${MARK}) AS mark JOIN journal ON journal.run = mark.run
+      FROM (${SELECT_LAST_MARK}) AS mark JOIN journal ON journal.run = mark.run
       WHERE position BETWEEN first AND last AND seq <= ?2 ORDER BY position DESC LIMIT 1`),
     replace: db.prepare('UPDATE journal SET entry = ? WHERE position = ?'),
     addUse: db.prepare('INSERT OR IGNORE INTO value_uses (key, run) VALUES (?, ?)'),
@@ -74,7 +74,7 @@ export class SqliteJournals {
     let end = this.#ends.get(runId);
     if (!end) this.#ends.set(runId, (end = this.#endOf(runId)));
     for (const row of rows) {
-      if (row.seq <= end.lastSeq) throw duplicateEntry(runId);
+      if (row.seq <= end.lastSeq) throw duplicateEntryError(runId);
       this.#insert(end, row, POSITIONS_PER_MARK);
     }
   }
@@ -145,13 +145,13 @@ export class SqliteJournals {
 
   #runNumberOf(runId: string): number {
     const runNumber = this.#statements.runNumber.get(runId)?.['number'] as number | undefined;
-    if (runNumber === undefined) throw unknownRun(runId);
+    if (runNumber === undefined) throw unknownRunError(runId);
     return runNumber;
   }
 
   #endOf(runId: string): JournalEnd {
     const end = this.#statements.lastEntry.get(runId, Number.MAX_SAFE_INTEGER) as JournalEnd | undefined;
     if (end) return end;
-    throw unknownRun(runId);
+    throw unknownRunError(runId);
   }
 }

@@ -10,28 +10,28 @@ import { SqliteLiveEvents } from './live-events.ts';
 
 const EVENT = { place: 'b', json: '1' };
 
-function open(data: string, { canWrite = true, clock = new TestClock() } = {}): SqliteLiveEvents {
-  const store = new SqliteLiveEvents(data, { clock, canWrite });
+function open(dataFolder: string, { canWrite = true, clock = new TestClock() } = {}): SqliteLiveEvents {
+  const store = new SqliteLiveEvents(dataFolder, { clock, canWrite });
   onTestFinished(() => store.close());
   return store;
 }
 
 describe('live events in a data folder', () => {
   it('have a file that only this user can read, and reading does not create the file', () => {
-    const data = createDataFolder();
-    const [writer, reader] = [open(data), open(data, { canWrite: false })];
+    const dataFolder = createDataFolder();
+    const [writer, reader] = [open(dataFolder), open(dataFolder, { canWrite: false })];
     expect([writer.lastNumber('r'), reader.lastNumber('r')]).toEqual([0, 0]);
     writer.remove('r');
-    expect(existsSync(join(data, 'live.db'))).toBe(false);
+    expect(existsSync(join(dataFolder, 'live.db'))).toBe(false);
     writer.publish('r', [EVENT]);
-    expect(statSync(join(data, 'live.db')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dataFolder, 'live.db')).mode & 0o777).toBe(0o600);
     expect(reader.read('r', 0, 10)).toEqual([{ number: 1, ...EVENT }]);
   });
 
   it('are stored in a new file if the old one is corrupt', () => {
-    const data = createDataFolder();
-    writeFileSync(join(data, 'live.db'), 'This is not a database. '.repeat(100));
-    const store = open(data);
+    const dataFolder = createDataFolder();
+    writeFileSync(join(dataFolder, 'live.db'), 'This is not a database. '.repeat(100));
+    const store = open(dataFolder);
     expect(store.publish('r', [EVENT])).toBe(1);
     expect(store.read('r', 0, 10)).toHaveLength(1);
   });

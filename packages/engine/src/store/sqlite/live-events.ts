@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Clock } from '@heddle/core';
 import {
-  LIVE_PRUNE_MS,
+  LIVE_PRUNE_INTERVAL_MS,
   LIVE_RETENTION_MS,
-  LiveWatchers,
+  LiveEventWatchers,
   MAX_LIVE_CHARS,
   MAX_LIVE_EVENTS,
 } from '../live-events.ts';
@@ -13,7 +13,7 @@ import type { LiveEvent, LiveEventStore, NewLiveEvent } from '../live-events.ts'
 import { makePrivateFile } from '../private-files.ts';
 import { ChangeNotifier } from './change-notifier.ts';
 import { withFileErrors } from './database.ts';
-import { storeClosed } from './errors.ts';
+import { storeClosedError } from './errors.ts';
 import { loadSqlite } from './load.ts';
 import { formatOf } from './migrations.ts';
 
@@ -63,22 +63,22 @@ export class SqliteLiveEvents implements LiveEventStore {
   readonly #clock: Clock;
   readonly #canWrite: boolean;
   readonly #notifier: ChangeNotifier;
-  readonly #watchers = new LiveWatchers();
+  readonly #watchers = new LiveEventWatchers();
   #connection: Connection | undefined;
   #stopWatching: (() => void) | undefined;
   #lastPruneMs = -Infinity;
   #isClosed = false;
 
   /** `canWrite`: false for readers of a folder that other processes own. */
-  constructor(data: string, { clock, canWrite }: { clock: Clock; canWrite: boolean }) {
-    this.#file = join(data, 'live.db');
+  constructor(dataFolder: string, { clock, canWrite }: { clock: Clock; canWrite: boolean }) {
+    this.#file = join(dataFolder, 'live.db');
     this.#clock = clock;
     this.#canWrite = canWrite;
-    this.#notifier = new ChangeNotifier(data, 'live-changes');
+    this.#notifier = new ChangeNotifier(dataFolder, 'live-changes');
   }
 
   publish(runId: string, events: readonly NewLiveEvent[]): number {
-    if (this.#isClosed) throw storeClosed();
+    if (this.#isClosed) throw storeClosedError();
     this.#connection ??= withFileErrors(this.#file, () => this.#open());
     const lastNumber = this.#withConnection(0, (connection) => this.#add(connection, runId, events));
     this.#notifier.notify();
@@ -96,9 +96,9 @@ export class SqliteLiveEvents implements LiveEventStore {
         chars,
       } = updateStream.get(runId, events.length, addedChars, nowMs) as unknown as StreamRow;
       let number = last - events.length;
-      let ends = chars - addedChars;
+      let endChars = chars - addedChars;
       for (const { place, json } of events)
-        insert.run(stream, (number += 1), (ends += json.length), place, json);
+        insert.run(stream, (number += 1), (endChars += json.length), place, json);
       if (Math.floor(last / EVENTS_PER_TRIM) > Math.floor((last - events.length) / EVENTS_PER_TRIM))
         db.prepare('DELETE FROM events WHERE stream = ? AND (number <= ? OR ends <= ?)').run(
           stream,
@@ -111,14 +111,17 @@ export class SqliteLiveEvents implements LiveEventStore {
   }
 
   #prune(db: DatabaseSync, nowMs: number): void {
-    if (nowMs - this.#lastPruneMs < LIVE_PRUNE_MS) return;
+    if (nowMs - this.#lastPruneMs < LIVE_PRUNE_INTERVAL_MS) return;
     this.#lastPruneMs = nowMs;
     const { changes } = db.prepare('DELETE FROM streams WHERE touched_ms < ?').run(nowMs - LIVE_RETENTION_MS);
     if (changes !== 0) db.exec('DELETE FROM events WHERE stream NOT IN (SELECT number FROM streams)');
   }
 
-  read(runId: string, after: number, limit: number): LiveEvent[] {
-    return this.#withConnection([], ({ read }) => read.all(runId, after, limit) as unknown as LiveEvent[]);
+  read(runId: string, afterNumber: number, limit: number): LiveEvent[] {
+    return this.#withConnection(
+      [],
+      ({ read }) => read.all(runId, afterNumber, limit) as unknown as LiveEvent[],
+    );
   }
 
   places(runId: string): string[] {
@@ -165,7 +168,7 @@ export class SqliteLiveEvents implements LiveEventStore {
 
   /** Calls `work` with the connection. Returns `emptyResult` for a folder without events. */
   #withConnection<T>(emptyResult: T, work: (connection: Connection) => T): T {
-    if (this.#isClosed) throw storeClosed();
+    if (this.#isClosed) throw storeClosedError();
     return withFileErrors(this.#file, () => {
       if (!this.#connection && existsSync(this.#file)) this.#connection = this.#open();
       return this.#connection ? work(this.#connection) : emptyResult;

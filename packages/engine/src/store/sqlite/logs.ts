@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { BlockLog } from '@heddle/core';
-import { parseStored } from '../errors.ts';
+import { parseStoredJson } from '../errors.ts';
 import { LOGS_PER_ROW } from './schema.ts';
 
 function prepare(db: DatabaseSync) {
@@ -51,7 +51,7 @@ export class SqliteLogs {
   }
 
   /** Returns the highest execution order of the logs of a run; 0 if there are none. */
-  lastOrder(runId: string): number {
+  lastExecutionOrder(runId: string): number {
     const row = this.#statements.lastPart.get(runId);
     return (row && parseLogs(row['logs'], `run "${runId}"`).at(-1)?.executionOrder) ?? 0;
   }
@@ -65,5 +65,5 @@ function mergeLogs(storedLogs: readonly BlockLog[], changedLogs: readonly BlockL
 
 /** Parses a row of logs. `runLabel` names the run in errors. */
 export function parseLogs(text: unknown, runLabel: string): BlockLog[] {
-  return parseStored<BlockLog[]>(text as string, `log of ${runLabel}`);
+  return parseStoredJson<BlockLog[]>(text as string, `log of ${runLabel}`);
 }

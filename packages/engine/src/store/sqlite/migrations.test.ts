@@ -2,7 +2,13 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../../../../../test/support/data-folder.ts';
-import { entry, log, newRun, record, startedEntry } from '../../../../../test/support/run-data.ts';
+import {
+  createEntry,
+  createBlockLog,
+  createRunHeader,
+  createRunRecord,
+  createStartedEntry,
+} from '../../../../../test/support/run-data.ts';
 import { GroupCommit } from './commit.ts';
 import { openDatabase } from './database.ts';
 import { requireNewestFormat, formatOf, migrate, MIGRATIONS } from './migrations.ts';
@@ -53,12 +59,12 @@ it('leaves the file in the previous format if a step fails', () => {
 });
 
 /** Creates a file of format 1 with a run that has this many entries and logs, mixed with those of another run. */
-function createFormat1(db: DatabaseSync, file: string, size: number): void {
+function createFormat1File(db: DatabaseSync, file: string, size: number): void {
   migrate(db, file, { migrations: MIGRATIONS.slice(0, 1) });
   const insertRun = db.prepare('INSERT INTO runs (run_id, created_ms, ended, header) VALUES (?, ?, ?, ?)');
-  insertRun.run('fresh', 2000, 0, JSON.stringify(newRun('fresh', { createdMs: 2000 })));
-  insertRun.run('r', 1000, 1, JSON.stringify(newRun('r')));
-  const endedRecord = record('r', { seq: size, status: 'completed' });
+  insertRun.run('fresh', 2000, 0, JSON.stringify(createRunHeader('fresh', { createdMs: 2000 })));
+  insertRun.run('r', 1000, 1, JSON.stringify(createRunHeader('r')));
+  const endedRecord = createRunRecord('r', { seq: size, status: 'completed' });
   db.prepare('INSERT INTO records VALUES (?, ?, ?, ?, ?)').run(
     'r',
     'workflow',
@@ -70,8 +76,8 @@ function createFormat1(db: DatabaseSync, file: string, size: number): void {
   const save = db.prepare('INSERT INTO logs VALUES (2, ?, ?)');
   for (let seq = 1; seq <= size; seq++) {
     for (const number of [2, 1])
-      append.run(number, seq, JSON.stringify(seq === 1 ? startedEntry() : entry(seq)));
-    save.run(seq, JSON.stringify(log('r', seq)));
+      append.run(number, seq, JSON.stringify(seq === 1 ? createStartedEntry() : createEntry(seq)));
+    save.run(seq, JSON.stringify(createBlockLog('r', seq)));
   }
 }
 
@@ -87,21 +93,24 @@ it('creates the same tables in a new file as the migrations do', () => {
 
 it('migrates a file of format 1 without loss', async () => {
   const { db, file } = createDatabase();
-  createFormat1(db, file, 300);
+  createFormat1File(db, file, 300);
   migrate(db, file);
   const runs = new SqliteRunStore(db, file, new GroupCommit(db, file));
-  const entries = [startedEntry(), ...Array.from({ length: 299 }, (_, index) => entry(index + 2))];
+  const entries = [
+    createStartedEntry(),
+    ...Array.from({ length: 299 }, (_, index) => createEntry(index + 2)),
+  ];
   for (const id of ['r', 'fresh']) expect(runs.journal(id)).toEqual(entries);
   expect(runs.tail('r', 150)).toEqual(entries.slice(150));
-  expect(runs.logs('r')).toEqual(Array.from({ length: 300 }, (_, index) => log('r', index + 1)));
-  expect(runs.header('fresh')).toEqual(newRun('fresh', { createdMs: 2000 }));
+  expect(runs.logs('r')).toEqual(Array.from({ length: 300 }, (_, index) => createBlockLog('r', index + 1)));
+  expect(runs.header('fresh')).toEqual(createRunHeader('fresh', { createdMs: 2000 }));
   expect(runs.record('fresh')).toBeUndefined();
-  expect(runs.list({}).runs).toEqual([record('r', { seq: 300, status: 'completed' })]);
+  expect(runs.list({}).runs).toEqual([createRunRecord('r', { seq: 300, status: 'completed' })]);
   expect(runs.unfinishedRunIds()).toEqual(['fresh']);
-  await runs.append('fresh', [entry(301)]);
-  await runs.saveRecord(record('fresh', { seq: 301 }), [log('fresh', 1)]);
-  await runs.saveRecord(record('r', { seq: 299 }), []);
-  expect(runs.journal('fresh')).toEqual([...entries, entry(301)]);
+  await runs.append('fresh', [createEntry(301)]);
+  await runs.saveRecord(createRunRecord('fresh', { seq: 301 }), [createBlockLog('fresh', 1)]);
+  await runs.saveRecord(createRunRecord('r', { seq: 299 }), []);
+  expect(runs.journal('fresh')).toEqual([...entries, createEntry(301)]);
   expect(runs.list({ status: ['completed'] }).runs).toMatchObject([{ runId: 'r', seq: 300 }]);
 });
 
@@ -111,7 +120,7 @@ it('migrates a file of format 2: runs get their parents, and old values are neve
   const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
   const insert = db.prepare(`
     INSERT INTO runs (run_id, workflow_id, created_ms, status, ended, seq, header) VALUES (?, 'w', 1, 'failed', 1, 1, ?)`);
-  insert.run('r', JSON.stringify(newRun('r', { parent })));
+  insert.run('r', JSON.stringify(createRunHeader('r', { parent })));
   insert.run('corrupt', '{');
   db.exec(`INSERT INTO stored_values VALUES ('k', 5, '"old"')`);
   migrate(db, file);
@@ -123,7 +132,7 @@ it('migrates a file of format 2: runs get their parents, and old values are neve
   expect(await values.get('k')).toBe('"old"');
 });
 
-it('refuses a newer format; the error names both formats and a hint', () => {
+it('refuses a newer format; the error names both formats and says what to do', () => {
   const { db, file } = createDatabase();
   migrate(db, file, { migrations: TEST_MIGRATIONS });
   const newerFormatError = {

@@ -68,7 +68,7 @@ function checkFormat(db: DatabaseSync, file: string, newestFormat: number): numb
   if (format > newestFormat) throw newerFormatError(file, format, newestFormat);
   const { count } = db.prepare('SELECT count(*) AS count FROM sqlite_schema').get() as { count: number };
   if (format === 0 && count > 0) {
-    throw formatUnsupported(file, 'it is a database, but not one of Heddle. Choose another data folder');
+    throw unsupportedFormatError(file, 'it is a database, but not one of Heddle. Choose another data folder');
   }
   return format;
 }
@@ -78,7 +78,7 @@ export function requireNewestFormat(db: DatabaseSync, file: string, newestFormat
   const format = formatOf(db);
   if (format > newestFormat) throw newerFormatError(file, format, newestFormat);
   if (format < newestFormat) {
-    throw formatUnsupported(
+    throw unsupportedFormatError(
       file,
       `it has the older format ${format}, and this version reads format ${newestFormat}. Start an engine of this version on the data folder once: it migrates the file`,
     );
@@ -86,13 +86,13 @@ export function requireNewestFormat(db: DatabaseSync, file: string, newestFormat
 }
 
 function newerFormatError(file: string, format: number, newestFormat: number): EngineError {
-  return formatUnsupported(
+  return unsupportedFormatError(
     file,
     `it has format ${format}, and this version of Heddle knows formats up to ${newestFormat}. Use the newer version that wrote it, or choose another data folder`,
   );
 }
 
-function formatUnsupported(file: string, reason: string): EngineError {
+function unsupportedFormatError(file: string, reason: string): EngineError {
   return new EngineError('DATA_FORMAT_UNSUPPORTED', `The file "${file}" cannot be read: ${reason}.`, {
     details: { file },
   });

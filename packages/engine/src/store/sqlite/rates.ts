@@ -18,7 +18,7 @@ function prepare(db: DatabaseSync) {
   };
 }
 
-/** Rates of keys in the data file. */
+/** Rate limit states in the data file, by key. */
 export class SqliteRates implements RateStore {
   /** Prepared at the first use: most engines call no models. */
   readonly #statements: () => ReturnType<typeof prepare>;
@@ -47,7 +47,7 @@ export class SqliteRates implements RateStore {
     });
   }
 
-  async blockKey(key: string, untilMs: number): Promise<void> {
+  async pauseKey(key: string, untilMs: number): Promise<void> {
     await this.#commit.run(() => {
       const state = this.#state(key);
       this.#set(key, { ...state, blockedUntilMs: Math.max(state.blockedUntilMs, untilMs) });

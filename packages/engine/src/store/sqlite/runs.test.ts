@@ -2,7 +2,13 @@ import { join } from 'node:path';
 import type { Entry } from '@heddle/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../../../../../test/support/data-folder.ts';
-import { entry, log, newRun, record, startedEntry } from '../../../../../test/support/run-data.ts';
+import {
+  createEntry,
+  createBlockLog,
+  createRunHeader,
+  createRunRecord,
+  createStartedEntry,
+} from '../../../../../test/support/run-data.ts';
 import { openStores } from '../open.ts';
 import type { StoreOptions } from '../open.ts';
 import type { Stores } from '../stores.ts';
@@ -15,17 +21,17 @@ function open(options: StoreOptions): Stores {
 }
 
 /** Returns the stores of a data folder with run `r`, which has three entries, after executing `sql` on its file. */
-async function openCorrupt(sql: string): Promise<Stores> {
-  const data = createDataFolder();
-  const firstStores = openStores({ data });
-  await firstStores.runs.create(newRun('r'), startedEntry());
-  await firstStores.runs.append('r', [entry(2), entry(3)]);
-  await firstStores.runs.saveRecord(record('r'), [log('r', 1)]);
+async function openCorruptStores(sql: string): Promise<Stores> {
+  const dataFolder = createDataFolder();
+  const firstStores = openStores({ data: dataFolder });
+  await firstStores.runs.create(createRunHeader('r'), createStartedEntry());
+  await firstStores.runs.append('r', [createEntry(2), createEntry(3)]);
+  await firstStores.runs.saveRecord(createRunRecord('r'), [createBlockLog('r', 1)]);
   firstStores.close();
-  const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
+  const db = openDatabase(join(dataFolder, 'heddle.db'), { readOnly: false, durability: 'process' });
   db.exec(sql);
   db.close();
-  return open({ data });
+  return open({ data: dataFolder });
 }
 
 it.each([
@@ -37,7 +43,7 @@ it.each([
   ['DELETE FROM journal WHERE seq = 1', /its first entry is "completed"/],
   ['DELETE FROM journal', /it has no entries/],
 ])('throws JOURNAL_CORRUPT with the run in the message after %s', async (sql, message) => {
-  const { runs } = await openCorrupt(sql);
+  const { runs } = await openCorruptStores(sql);
   const corruptError = expect.objectContaining({
     code: 'JOURNAL_CORRUPT',
     message: expect.stringMatching(message) as string,
@@ -47,7 +53,9 @@ it.each([
 });
 
 it('names the corrupt record or log', async () => {
-  const { runs } = await openCorrupt("UPDATE runs SET record = '{', header = ''; UPDATE logs SET logs = '{'");
+  const { runs } = await openCorruptStores(
+    "UPDATE runs SET record = '{', header = ''; UPDATE logs SET logs = '{'",
+  );
   expect(() => runs.record('r')).toThrow(/record of run "r" is corrupt/);
   expect(() => runs.list({})).toThrow(/record of run "r" is corrupt/);
   expect(() => runs.logs('r')).toThrow(/log of run "r" is corrupt/);
@@ -55,31 +63,31 @@ it('names the corrupt record or log', async () => {
 });
 
 it('returns all data after it was closed and opened again', async () => {
-  const data = createDataFolder();
-  const firstStores = open({ data });
+  const dataFolder = createDataFolder();
+  const firstStores = open({ data: dataFolder });
   await firstStores.definitions.putPlan('p', { blocks: [] });
   await firstStores.definitions.deploy({ workflowId: 'w', name: 'W', planHash: 'p', atMs: 1 });
-  await firstStores.runs.create(newRun('r'), startedEntry());
-  await firstStores.runs.saveRecord(record('r', { status: 'paused' }), [log('r', 1)]);
+  await firstStores.runs.create(createRunHeader('r'), createStartedEntry());
+  await firstStores.runs.saveRecord(createRunRecord('r', { status: 'paused' }), [createBlockLog('r', 1)]);
   firstStores.close();
-  const { runs, definitions } = open({ data });
+  const { runs, definitions } = open({ data: dataFolder });
   expect(runs.unfinishedRunIds()).toEqual(['r']);
-  expect(runs.journal('r')).toEqual([startedEntry()]);
-  expect(runs.record('r')).toEqual(record('r', { status: 'paused' }));
-  expect(runs.logs('r')).toEqual([log('r', 1)]);
+  expect(runs.journal('r')).toEqual([createStartedEntry()]);
+  expect(runs.record('r')).toEqual(createRunRecord('r', { status: 'paused' }));
+  expect(runs.logs('r')).toEqual([createBlockLog('r', 1)]);
   expect(definitions.find('w')).toMatchObject({ version: 1, planHash: 'p' });
   expect(definitions.plan('p')).toEqual({ blocks: [] });
 });
 
 it('reads the remaining journal after any entry', async () => {
   const { runs } = open({ data: createDataFolder() });
-  await runs.create(newRun('r'), startedEntry());
-  await runs.append('r', [entry(2), entry(3)]);
-  expect(runs.tail('r', -1)).toEqual([startedEntry(), entry(2), entry(3)]);
+  await runs.create(createRunHeader('r'), createStartedEntry());
+  await runs.append('r', [createEntry(2), createEntry(3)]);
+  expect(runs.tail('r', -1)).toEqual([createStartedEntry(), createEntry(2), createEntry(3)]);
   expect(runs.tail('r', 0)).toHaveLength(3);
-  expect(runs.tail('r', 2)).toEqual([entry(3)]);
+  expect(runs.tail('r', 2)).toEqual([createEntry(3)]);
   expect(runs.tail('r', 3)).toEqual([]);
-  expect(runs.tail('nobody', 3)).toEqual([]);
+  expect(runs.tail('missing', 3)).toEqual([]);
 });
 
 it('throws ENGINE_CLOSED for reads after it was closed', () => {
@@ -101,9 +109,9 @@ it.each([
 });
 
 it('reads lists and open runs by index, without sorting', async () => {
-  const data = createDataFolder();
-  open({ data });
-  const db = openDatabase(join(data, 'heddle.db'), { readOnly: true, durability: 'process' });
+  const dataFolder = createDataFolder();
+  open({ data: dataFolder });
+  const db = openDatabase(join(dataFolder, 'heddle.db'), { readOnly: true, durability: 'process' });
   onTestFinished(() => db.close());
   const queryPlan = (sql: string): unknown[] =>
     db
@@ -125,28 +133,28 @@ it('reads lists and open runs by index, without sorting', async () => {
 });
 
 it('finds the entries of one of many runs, after any entry, even if the store was closed and opened again', async () => {
-  const data = createDataFolder();
+  const dataFolder = createDataFolder();
   const ids = ['a', 'b', 'c', 'd'];
   const seqsOf = (entries: readonly Entry[]): number[] => entries.map(({ seq }) => seq);
-  const firstStores = openStores({ data });
-  for (const id of ids) await firstStores.runs.create(newRun(id), startedEntry());
+  const firstStores = openStores({ data: dataFolder });
+  for (const id of ids) await firstStores.runs.create(createRunHeader(id), createStartedEntry());
   // Far more entries than one row of `journal_marks` covers; `d` is written rarely.
   for (let seq = 2; seq <= 400; seq++)
     await Promise.all(
       ids
         .filter((id) => id !== 'd' || seq <= 5)
-        .map(async (id) => firstStores.runs.append(id, [entry(seq, id)])),
+        .map(async (id) => firstStores.runs.append(id, [createEntry(seq, id)])),
     );
-  await firstStores.runs.append('d', [entry(6), entry(7)]);
+  await firstStores.runs.append('d', [createEntry(6), createEntry(7)]);
   firstStores.close();
-  const { runs } = open({ data });
-  await runs.append('a', [entry(401)]);
-  await runs.upsert('a', [entry(403), entry(400, 'again'), entry(402)]);
-  await runs.append('a', [entry(404)]);
-  await runs.append('d', [entry(8)]);
+  const { runs } = open({ data: dataFolder });
+  await runs.append('a', [createEntry(401)]);
+  await runs.upsert('a', [createEntry(403), createEntry(400, 'again'), createEntry(402)]);
+  await runs.append('a', [createEntry(404)]);
+  await runs.append('d', [createEntry(8)]);
   expect(seqsOf(await runs.journal('a'))).toEqual(Array.from({ length: 404 }, (_, index) => index + 1));
   expect((await runs.journal('b')).slice(1)).toEqual(
-    Array.from({ length: 399 }, (_, index) => entry(index + 2, 'b')),
+    Array.from({ length: 399 }, (_, index) => createEntry(index + 2, 'b')),
   );
   expect(seqsOf(await runs.journal('d'))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   for (const afterSeq of [0, 1, 31, 32, 33, 128, 399, 400, 401, 402, 403, 404])
@@ -154,5 +162,5 @@ it('finds the entries of one of many runs, after any entry, even if the store wa
       Array.from({ length: 404 - afterSeq }, (_, index) => afterSeq + index + 1),
     );
   expect(seqsOf(await runs.tail('d', 5))).toEqual([6, 7, 8]);
-  await expect(runs.append('a', [entry(403)])).rejects.toThrow(/written twice/);
+  await expect(runs.append('a', [createEntry(403)])).rejects.toThrow(/written twice/);
 });

@@ -3,7 +3,7 @@ import type { BlockLog, Entry, RunHeader, RunQuery, RunRecord } from '@heddle/co
 import { journalCorruptError } from '@heddle/core/run';
 import type { Place, StoredValue } from '@heddle/core/run';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
-import { parseStored, unknownRun } from '../errors.ts';
+import { parseStoredJson, unknownRunError } from '../errors.ts';
 import { isEnded, readJournal, readTail, toJournalRow, toJournalRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
 import type { RecordWithLogs, RunProjection, StoredStep, TailableRunStore } from '../stores.ts';
@@ -61,14 +61,21 @@ export class SqliteRunStore implements TailableRunStore {
   create(header: RunHeader, firstEntry: Entry, record?: RunRecord): Promise<boolean> {
     const { runId, workflowId, createdMs } = header;
     const { status = 'running', seq = 0 } = record ?? {};
-    const columns = [
+    const columnValues = [
       record ? JSON.stringify(record) : null,
       JSON.stringify(header),
       header.parent?.runId ?? null,
     ];
     const row = toJournalRow(firstEntry);
     return this.#commit.run(() => {
-      const insertResult = this.#statements.create.run(runId, workflowId, createdMs, status, seq, ...columns);
+      const insertResult = this.#statements.create.run(
+        runId,
+        workflowId,
+        createdMs,
+        status,
+        seq,
+        ...columnValues,
+      );
       if (insertResult.changes === 1) this.#journals.begin(runId, Number(insertResult.lastInsertRowid), row);
       return insertResult.changes === 1;
     });
@@ -99,7 +106,7 @@ export class SqliteRunStore implements TailableRunStore {
 
   header(runId: string): RunHeader | undefined {
     const row = this.#read(() => this.#statements.header.get(runId));
-    return row && parseStored(row['header'] as string, `header of run "${runId}"`);
+    return row && parseStoredJson(row['header'] as string, `header of run "${runId}"`);
   }
 
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
@@ -113,11 +120,11 @@ export class SqliteRunStore implements TailableRunStore {
   #prepareSave({ record, logs }: RunProjection): () => boolean {
     const { runId, status, seq } = record;
     const ended = isEnded(status) ? 1 : 0;
-    const text = JSON.stringify(record);
+    const recordJson = JSON.stringify(record);
     return () => {
-      const row = this.#statements.saveRecord.get(status, ended, seq, text, runId, seq);
+      const row = this.#statements.saveRecord.get(status, ended, seq, recordJson, runId, seq);
       if (row) this.#logs.save(row['number'] as number, logs);
-      else if (!this.#statements.header.get(runId)) throw unknownRun(runId);
+      else if (!this.#statements.header.get(runId)) throw unknownRunError(runId);
       if (status !== 'running') this.#journals.stopAppending(runId);
       return row !== undefined;
     };
@@ -128,16 +135,9 @@ export class SqliteRunStore implements TailableRunStore {
     return this.#commit.run(() => {
       const ended = isEnded(status) ? 1 : 0;
       // Without a limit, so that even a newer record is replaced.
-      const limitSeq = Number.MAX_SAFE_INTEGER;
-      const row = this.#statements.saveRecord.get(
-        status,
-        ended,
-        seq,
-        JSON.stringify(record),
-        runId,
-        limitSeq,
-      );
-      if (!row) throw unknownRun(runId);
+      const maxSeq = Number.MAX_SAFE_INTEGER;
+      const row = this.#statements.saveRecord.get(status, ended, seq, JSON.stringify(record), runId, maxSeq);
+      if (!row) throw unknownRunError(runId);
       const runNumber = row['number'] as number;
       this.#journals.truncate(runId, runNumber, seq);
       this.#logs.remove(runNumber);
@@ -151,7 +151,7 @@ export class SqliteRunStore implements TailableRunStore {
 
   record(runId: string): RunRecord | undefined {
     const row = this.#read(() => this.#statements.record.get(runId));
-    return row && parseStored(row['record'] as string, `record of run "${runId}"`);
+    return row && parseStoredJson(row['record'] as string, `record of run "${runId}"`);
   }
 
   logs(runId: string): BlockLog[] {
@@ -159,7 +159,7 @@ export class SqliteRunStore implements TailableRunStore {
   }
 
   lastLogOrder(runId: string): number {
-    return this.#read(() => this.#logs.lastOrder(runId));
+    return this.#read(() => this.#logs.lastExecutionOrder(runId));
   }
 
   recordWithLogs(runId: string): RecordWithLogs | undefined {
@@ -167,7 +167,7 @@ export class SqliteRunStore implements TailableRunStore {
       const [recordRow, ...logRows] = this.#statements.recordWithLogs.all(runId);
       return (
         recordRow && {
-          record: parseStored(recordRow['text'] as string, `record of run "${runId}"`),
+          record: parseStoredJson(recordRow['text'] as string, `record of run "${runId}"`),
           logs: logRows.flatMap((row) => parseLogs(row['text'], `run "${runId}"`)),
         }
       );
@@ -187,7 +187,7 @@ export class SqliteRunStore implements TailableRunStore {
     ) as { run_id: string; created_ms: number; record: string }[];
     const lastRow = rows.length > limit ? rows[limit - 1] : undefined;
     return {
-      runs: rows.slice(0, limit).map((row) => parseStored(row.record, `record of run "${row.run_id}"`)),
+      runs: rows.slice(0, limit).map((row) => parseStoredJson(row.record, `record of run "${row.run_id}"`)),
       cursor: lastRow && encodeCursor({ createdMs: lastRow.created_ms, runId: lastRow.run_id }),
     };
   }

@@ -192,9 +192,9 @@ export const FROM_5_TO_6 = `
 `;
 
 /**
- * From format 6 to 7: sums of spending (`SpendingStore`), and request rates (`RateStore`).
+ * From format 6 to 7: spending totals (`SpendingStore`), and request rates (`RateStore`).
  *
- * A row of `spending_calls` is the reservation of a call in one account: `counted` is its part of the account's sum,
+ * A row of `spending_calls` is the reservation of a call in one account: `counted` is its part of the account's total,
  * `least` is the amount that remains when it expires. `expires_ms` is null once it has expired.
  */
 export const FROM_6_TO_7 = `

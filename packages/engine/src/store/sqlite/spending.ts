@@ -5,7 +5,7 @@ import { lazyStatements, withFileErrors } from './database.ts';
 
 function prepare(db: DatabaseSync) {
   return {
-    sum: db.prepare('SELECT micros FROM spending WHERE account = ?'),
+    total: db.prepare('SELECT micros FROM spending WHERE account = ?'),
     openAccount: db.prepare(`
       INSERT INTO spending (account, micros, until_ms) VALUES (?, 0, ?)
       ON CONFLICT (account) DO UPDATE SET until_ms = excluded.until_ms`),
@@ -26,7 +26,7 @@ function prepare(db: DatabaseSync) {
   };
 }
 
-/** Sums of spending in the data file. */
+/** Spending totals in the data file. */
 export class SqliteSpending implements SpendingStore {
   /** Prepared at the first use: most engines have no spending caps. */
   readonly #statements: () => ReturnType<typeof prepare>;
@@ -43,7 +43,9 @@ export class SqliteSpending implements SpendingStore {
     return this.#commit.run(() => {
       const { id, accounts, maxMicros, expiredMicros, nowMs, expiresMs } = reservation;
       for (const account of accounts) this.#expire(account.id, nowMs);
-      const exceededAccount = accounts.find((account) => this.#totalOf(account.id) + maxMicros > account.cap);
+      const exceededAccount = accounts.find(
+        (account) => this.#totalOf(account.id) + maxMicros > account.capMicros,
+      );
       if (exceededAccount) return { account: exceededAccount.id, micros: this.#totalOf(exceededAccount.id) };
       for (const account of accounts) {
         this.#statements().openAccount.run(account.id, account.retainUntilMs);
@@ -82,7 +84,7 @@ export class SqliteSpending implements SpendingStore {
   }
 
   #totalOf(account: string): number {
-    return Number(this.#statements().sum.get(account)?.['micros'] ?? 0);
+    return Number(this.#statements().total.get(account)?.['micros'] ?? 0);
   }
 
   #expire(account: string, nowMs: number): void {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Place, StoredValue } from '@heddle/core/run';
-import { parseStored, unknownRun } from '../errors.ts';
+import { parseStoredJson, unknownRunError } from '../errors.ts';
 import { stepPlace } from '../step-place.ts';
 import { valueKeysIn } from '../value-key.ts';
 import type { StoredStep } from '../stores.ts';
@@ -69,7 +69,7 @@ export class SqliteSteps {
 
   #runNumber(runId: string): number {
     const runNumber = this.#statements.runNumber.get(runId)?.['number'];
-    if (runNumber === undefined) throw unknownRun(runId);
+    if (runNumber === undefined) throw unknownRunError(runId);
     return runNumber as number;
   }
 }
@@ -77,5 +77,5 @@ export class SqliteSteps {
 function parseResult(text: unknown, runId: string): StoredValue | undefined {
   return text === null || text === undefined
     ? undefined
-    : parseStored<StoredValue>(text as string, `step of run "${runId}"`);
+    : parseStoredJson<StoredValue>(text as string, `step of run "${runId}"`);
 }

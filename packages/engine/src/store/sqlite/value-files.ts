@@ -47,17 +47,18 @@ export class ValueFiles {
    * after it.
    */
   async write(key: string, json: string): Promise<void> {
-    const target = this.path(key);
+    const targetPath = this.path(key);
     const temporaryPath = join(this.#unfinishedFolder, randomUUID());
     try {
       await mkdir(this.#unfinishedFolder, { recursive: true, mode: 0o700 });
       await this.#writeTemporaryFile(temporaryPath, json);
-      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-      await rename(temporaryPath, target);
-      if (this.#durability === 'power') await Promise.all([dirname(target), this.#folder].map(flushFolder));
+      await mkdir(dirname(targetPath), { recursive: true, mode: 0o700 });
+      await rename(temporaryPath, targetPath);
+      if (this.#durability === 'power')
+        await Promise.all([dirname(targetPath), this.#folder].map(flushFolder));
     } catch (error) {
       await rm(temporaryPath, { force: true }).catch(() => undefined);
-      throw systemError(error, target);
+      throw systemError(error, targetPath);
     }
   }
 

@@ -8,47 +8,47 @@ import type { Durability, Stores } from '../stores.ts';
 
 const LARGE_VALUE = JSON.stringify('ä'.repeat(200_000));
 
-function open(data: string, durability: Durability = 'process'): Stores {
-  const stores = openStores({ data, durability });
+function open(dataFolder: string, durability: Durability = 'process'): Stores {
+  const stores = openStores({ data: dataFolder, durability });
   onTestFinished(() => stores.close());
   return stores;
 }
 
-function filePath(data: string, key: string): string {
+function filePath(dataFolder: string, key: string): string {
   const hash = key.slice('sha256:'.length);
-  return join(data, 'values', hash.slice(0, 2), hash);
+  return join(dataFolder, 'values', hash.slice(0, 2), hash);
 }
 
 it.each(['process', 'power'] as const)(
   'writes a large value as a file named by its hash (%s)',
   async (durability) => {
-    const data = createDataFolder();
-    const key = await open(data, durability).values.put(LARGE_VALUE);
-    expect(statSync(filePath(data, key)).size).toBe(Buffer.byteLength(LARGE_VALUE));
-    expect(readdirSync(join(data, 'values', 'unfinished'))).toEqual([]);
+    const dataFolder = createDataFolder();
+    const key = await open(dataFolder, durability).values.put(LARGE_VALUE);
+    expect(statSync(filePath(dataFolder, key)).size).toBe(Buffer.byteLength(LARGE_VALUE));
+    expect(readdirSync(join(dataFolder, 'values', 'unfinished'))).toEqual([]);
   },
 );
 
 it('writes no file for a value of up to 256 KiB', async () => {
-  const data = createDataFolder();
-  await open(data).values.put(JSON.stringify('x'.repeat(256 * 1024 - 2)));
-  expect(existsSync(join(data, 'values'))).toBe(false);
+  const dataFolder = createDataFolder();
+  await open(dataFolder).values.put(JSON.stringify('x'.repeat(256 * 1024 - 2)));
+  expect(existsSync(join(dataFolder, 'values'))).toBe(false);
 });
 
 it('returns stored values after it was closed and opened again', async () => {
-  const data = createDataFolder();
-  const firstStores = open(data);
+  const dataFolder = createDataFolder();
+  const firstStores = open(dataFolder);
   const keys = [await firstStores.values.put('"small"'), await firstStores.values.put(LARGE_VALUE)];
   firstStores.close();
-  const { values } = open(data);
+  const { values } = open(dataFolder);
   expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual(['"small"', LARGE_VALUE]);
 });
 
 it('throws VALUE_MISSING with the path and the reason if the file is missing', async () => {
-  const data = createDataFolder();
-  const { values } = open(data);
+  const dataFolder = createDataFolder();
+  const { values } = open(dataFolder);
   const key = await values.put(LARGE_VALUE);
-  rmSync(filePath(data, key));
+  rmSync(filePath(dataFolder, key));
   await expect((async () => values.get(key))()).rejects.toMatchObject({
     code: 'VALUE_MISSING',
     message: expect.stringMatching(/file ".*values.*" is gone\. Restore/) as string,
@@ -56,10 +56,10 @@ it('throws VALUE_MISSING with the path and the reason if the file is missing', a
 });
 
 it('throws VALUE_MISSING if the file is truncated', async () => {
-  const data = createDataFolder();
-  const { values } = open(data);
+  const dataFolder = createDataFolder();
+  const { values } = open(dataFolder);
   const key = await values.put(LARGE_VALUE);
-  truncateSync(filePath(data, key), 1000);
+  truncateSync(filePath(dataFolder, key), 1000);
   await expect((async () => values.get(key))()).rejects.toMatchObject({
     code: 'VALUE_MISSING',
     message: expect.stringContaining('1000 bytes instead of 400002') as string,
@@ -67,39 +67,39 @@ it('throws VALUE_MISSING if the file is truncated', async () => {
 });
 
 it('writes a missing or corrupt file again when the value is stored again', async () => {
-  const data = createDataFolder();
-  const { values } = open(data);
+  const dataFolder = createDataFolder();
+  const { values } = open(dataFolder);
   const key = await values.put(LARGE_VALUE);
-  for (const corrupt of [rmSync, truncateSync]) {
-    corrupt(filePath(data, key));
+  for (const damageFile of [rmSync, truncateSync]) {
+    damageFile(filePath(dataFolder, key));
     expect(await values.put(LARGE_VALUE)).toBe(key);
     expect(await values.get(key)).toBe(LARGE_VALUE);
   }
 });
 
 it('throws DATA_UNWRITABLE if the file cannot be written', async () => {
-  const data = createDataFolder();
-  const { values } = open(data);
-  writeFileSync(join(data, 'values'), 'a file where the folder should be');
+  const dataFolder = createDataFolder();
+  const { values } = open(dataFolder);
+  writeFileSync(join(dataFolder, 'values'), 'a file where the folder should be');
   await expect((async () => values.put(LARGE_VALUE))()).rejects.toMatchObject({ code: 'DATA_UNWRITABLE' });
-  rmSync(join(data, 'values'));
+  rmSync(join(dataFolder, 'values'));
   expect(await values.get(await values.put(LARGE_VALUE))).toBe(LARGE_VALUE);
 });
 
 it('removes unfinished files of dead processes', async () => {
-  const data = createDataFolder();
-  const firstStores = open(data);
+  const dataFolder = createDataFolder();
+  const firstStores = open(dataFolder);
   await firstStores.values.put(LARGE_VALUE);
   firstStores.close();
-  writeFileSync(join(data, 'values', 'unfinished', 'half'), 'x');
-  open(data);
-  expect(existsSync(join(data, 'values', 'unfinished'))).toBe(false);
+  writeFileSync(join(dataFolder, 'values', 'unfinished', 'half'), 'x');
+  open(dataFolder);
+  expect(existsSync(join(dataFolder, 'values', 'unfinished'))).toBe(false);
 });
 
 it('does not prune a value that was put again recently, or is put again at the same time', async () => {
   const clock = new TestClock(1_000_000);
-  const data = createDataFolder();
-  const { values } = openStores({ data, clock });
+  const dataFolder = createDataFolder();
+  const { values } = openStores({ data: dataFolder, clock });
   const keys = [await values.put('"small"'), await values.put(LARGE_VALUE)];
   clock.advance(3_600_000);
   for (const json of ['"small"', LARGE_VALUE]) await values.put(json);

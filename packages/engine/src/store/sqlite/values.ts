@@ -9,7 +9,7 @@ import type { ValueFiles } from './value-files.ts';
 /** `put_ms` is updated only if it is older than this. */
 const TOUCH_INTERVAL_MS = 10 * 60_000;
 /** Larger values are stored as files: SQLite would spread them over many pages and write each page twice. */
-const TABLE_LIMIT_BYTES = 256 * 1024;
+const MAX_ROW_VALUE_BYTES = 256 * 1024;
 
 function prepare(db: DatabaseSync) {
   return {
@@ -50,7 +50,7 @@ export class SqliteValueStore implements ValueStore {
   async put(json: string): Promise<string> {
     const key = valueKey(json);
     const bytes = Buffer.byteLength(json);
-    const isInFile = bytes > TABLE_LIMIT_BYTES;
+    const isInFile = bytes > MAX_ROW_VALUE_BYTES;
     const row = this.#row(key);
     if (
       row &&
@@ -89,9 +89,10 @@ export class SqliteValueStore implements ValueStore {
     const row = this.#row(key);
     if (!row) return undefined;
     const content = row.json ?? (await this.#valueFiles.read(key));
-    if (content === undefined) throw valueMissing(key, `its file "${this.#valueFiles.path(key)}" is gone`);
+    if (content === undefined)
+      throw missingValueError(key, `its file "${this.#valueFiles.path(key)}" is gone`);
     const bytes = Buffer.byteLength(content);
-    if (bytes !== row.bytes) throw valueMissing(key, `it has ${bytes} bytes instead of ${row.bytes}`);
+    if (bytes !== row.bytes) throw missingValueError(key, `it has ${bytes} bytes instead of ${row.bytes}`);
     return content.toString();
   }
 
@@ -107,7 +108,7 @@ interface ValueRow {
   put_ms: number | null;
 }
 
-function valueMissing(key: string, reason: string): EngineError {
+function missingValueError(key: string, reason: string): EngineError {
   return new EngineError(
     'VALUE_MISSING',
     `The stored value ${key} cannot be read: ${reason}. Restore the data folder from a backup, or run the workflow again.`,

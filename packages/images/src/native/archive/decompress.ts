@@ -20,10 +20,10 @@ export function decompress(bytes: Uint8Array, compression: Compression): Readabl
   const source = Readable.from(chunksOf(bytes), { objectMode: false });
   if (compression === '') return source;
   if (compression === '.xz') {
-    const compressed = Readable.toWeb(source) as unknown as ConstructorParameters<
+    const compressedStream = Readable.toWeb(source) as unknown as ConstructorParameters<
       typeof xz.XzReadableStream
     >[0];
-    return Readable.fromWeb(new xz.XzReadableStream(compressed) as unknown as ReadableStream);
+    return Readable.fromWeb(new xz.XzReadableStream(compressedStream) as unknown as ReadableStream);
   }
   const decoder = compression === '.gz' ? zlib.createGunzip() : zlib.createZstdDecompress();
   source.on('error', (error) => decoder.destroy(error));

@@ -11,14 +11,14 @@ function createWriter(limits = { files: 3, bytes: 100 }): TreeWriter {
   return new TreeWriter(root, limits, 'The archive');
 }
 
-const put = (tree: TreeWriter, path: string, text: string, size = text.length): Promise<void> =>
-  tree.writeFile(path, Readable.from([Buffer.from(text)]), { mode: 0o644, size });
+const put = (writer: TreeWriter, path: string, text: string, size = text.length): Promise<void> =>
+  writer.writeFile(path, Readable.from([Buffer.from(text)]), { mode: 0o644, size });
 
 describe('a tree writer', () => {
   it('fails with image_too_large beyond its limits of files and bytes', async () => {
-    const tree = createWriter();
-    for (const name of ['a', 'b', 'c']) await put(tree, name, '');
-    await expect(put(tree, 'd', '')).rejects.toMatchObject({ code: 'image_too_large' });
+    const writer = createWriter();
+    for (const name of ['a', 'b', 'c']) await put(writer, name, '');
+    await expect(put(writer, 'd', '')).rejects.toMatchObject({ code: 'image_too_large' });
     await expect(put(createWriter(), 'a', '', 101)).rejects.toMatchObject({ code: 'image_too_large' });
   });
 

@@ -60,15 +60,15 @@ export class TreeWriter {
     { mode, size }: { mode: number; size: number },
   ): Promise<void> {
     this.#count(size);
-    const target = await this.#prepare(path);
-    let remaining = size;
+    const targetPath = await this.#prepare(path);
+    let remainingBytes = size;
     content.on('data', (chunk: Uint8Array) => {
-      remaining -= chunk.length;
-      if (remaining < 0)
+      remainingBytes -= chunk.length;
+      if (remainingBytes < 0)
         content.destroy(this.#unsupportedError(`a file ${path} that is larger than its header says`));
     });
-    await pipeline(content, createWriteStream(target, { flags: 'wx', mode: 0o644 }));
-    await chmod(target, (mode & EXECUTABLE_BITS) === 0 ? 0o644 : 0o755);
+    await pipeline(content, createWriteStream(targetPath, { flags: 'wx', mode: 0o644 }));
+    await chmod(targetPath, (mode & EXECUTABLE_BITS) === 0 ? 0o644 : 0o755);
   }
 
   /** Writes a symbolic link. It may be absolute, because processes see the tree as their root. */
@@ -87,17 +87,17 @@ export class TreeWriter {
   /** Writes a hard link to a file that was written before. */
   async writeHardLink(path: string, existingPath: string): Promise<void> {
     this.#count();
-    const source = join(this.#root, existingPath);
+    const sourcePath = join(this.#root, existingPath);
     await this.#checkFolders(dirname(existingPath));
-    if (!(await lstat(source).catch(() => undefined))?.isFile())
+    if (!(await lstat(sourcePath).catch(() => undefined))?.isFile())
       throw this.#unsupportedError(`a link ${path} to a file that it does not contain`);
-    await link(source, await this.#prepare(path));
+    await link(sourcePath, await this.#prepare(path));
   }
 
   /** Adds a file of the store under a path, as a hard link. */
-  async linkStoredFile(path: string, source: string, size: number): Promise<void> {
+  async linkStoredFile(path: string, sourcePath: string, size: number): Promise<void> {
     this.#count(size);
-    await link(source, await this.#prepare(path));
+    await link(sourcePath, await this.#prepare(path));
   }
 
   #count(bytes = 0): void {
@@ -115,12 +115,12 @@ export class TreeWriter {
   /** Returns the path for a new file. Removes an existing file there; refuses an existing folder. */
   async #prepare(path: string): Promise<string> {
     await this.#createFolders(posix.dirname(path));
-    const target = join(this.#root, path);
-    const existing = await lstat(target).catch(() => undefined);
-    if (existing?.isDirectory() === true)
+    const targetPath = join(this.#root, path);
+    const existingStat = await lstat(targetPath).catch(() => undefined);
+    if (existingStat?.isDirectory() === true)
       throw this.#unsupportedError(`${path}, which is a folder of another package`);
-    if (existing !== undefined) await rm(target);
-    return target;
+    if (existingStat !== undefined) await rm(targetPath);
+    return targetPath;
   }
 
   async #createFolders(path: string): Promise<void> {
@@ -130,12 +130,14 @@ export class TreeWriter {
   }
 
   async #checkFolders(path: string): Promise<void> {
-    const parts = path === '.' ? [] : path.split('/');
-    for (let count = 1; count <= parts.length; count++) {
-      const ancestor = parts.slice(0, count).join('/');
-      const existing: Stats | undefined = lstatSync(join(this.#root, ancestor), { throwIfNoEntry: false });
-      if (existing === undefined) return;
-      if (!existing.isDirectory())
+    const segments = path === '.' ? [] : path.split('/');
+    for (let count = 1; count <= segments.length; count++) {
+      const ancestor = segments.slice(0, count).join('/');
+      const ancestorStat: Stats | undefined = lstatSync(join(this.#root, ancestor), {
+        throwIfNoEntry: false,
+      });
+      if (ancestorStat === undefined) return;
+      if (!ancestorStat.isDirectory())
         throw this.#unsupportedError(`files below ${ancestor}, which is not a folder`);
     }
   }
@@ -155,10 +157,10 @@ export async function untar(source: Readable, writer: TreeWriter, folder: string
   for await (const entry of tar) {
     const { name, type, mode, size } = entry.header;
     const path = writer.relativePath(name);
-    const target = `${folder}/${path}`;
-    if (type === 'file') await writer.writeFile(target, entry as unknown as Readable, { mode, size });
-    else if (type === 'symlink') await writer.writeSymlink(target, entry.header.linkname ?? '');
-    else if (type === 'directory' && path !== '') await writer.createFolder(target);
+    const targetPath = `${folder}/${path}`;
+    if (type === 'file') await writer.writeFile(targetPath, entry as unknown as Readable, { mode, size });
+    else if (type === 'symlink') await writer.writeSymlink(targetPath, entry.header.linkname ?? '');
+    else if (type === 'directory' && path !== '') await writer.createFolder(targetPath);
     else writer.skip(size);
     entry.resume();
   }

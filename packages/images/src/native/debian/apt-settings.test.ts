@@ -66,12 +66,12 @@ describe('the archives of a host', () => {
   });
 
   it('must be signed if keys are configured', () => {
-    const [withKeyring] = archivesOf({ mirror: 'https://mirror.test/debian', keyring: '/keys.gpg' });
-    const [withoutKeyring] = archivesOf({ mirror: 'https://mirror.test/debian' });
-    expect([withKeyring?.mustBeSigned, withKeyring?.keyring, withoutKeyring?.mustBeSigned]).toEqual([
-      true,
-      '/keys.gpg',
-      false,
-    ]);
+    const [archiveWithKeyring] = archivesOf({ mirror: 'https://mirror.test/debian', keyring: '/keys.gpg' });
+    const [archiveWithoutKeyring] = archivesOf({ mirror: 'https://mirror.test/debian' });
+    expect([
+      archiveWithKeyring?.mustBeSigned,
+      archiveWithKeyring?.keyring,
+      archiveWithoutKeyring?.mustBeSigned,
+    ]).toEqual([true, '/keys.gpg', false]);
   });
 });

@@ -51,8 +51,10 @@ async function fetchComponentIndex(
     const digest = release.files.get(path);
     const compression = compressionOf(path);
     if (digest === undefined || compression === undefined) continue;
-    const base = `${mirrorUrl}dists/${suite}/`;
-    const url = release.supportsByHash ? `${base}${folder}/by-hash/SHA256/${digest}` : `${base}${path}`;
+    const suiteUrl = `${mirrorUrl}dists/${suite}/`;
+    const url = release.supportsByHash
+      ? `${suiteUrl}${folder}/by-hash/SHA256/${digest}`
+      : `${suiteUrl}${path}`;
     const bytes = await fetchIndex(url, digest, context);
     const name = `The index ${path} of ${new URL(mirrorUrl).host}`;
     return decompressText(bytes, { compression, maxBytes: MAX_INDEX_TEXT_BYTES, name });

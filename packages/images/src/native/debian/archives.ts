@@ -54,10 +54,10 @@ export function archivesOf({
     isSnapshot: snapshot,
   };
   const mainArchive = { ...commonFields, mirrorUrl: withTrailingSlash(mirror ?? DEFAULT_MIRROR), suite };
-  const securityRoot = security ?? (isDefault ? DEFAULT_SECURITY_MIRROR : undefined);
-  if (securityRoot === undefined) return [mainArchive];
+  const securityMirror = security ?? (isDefault ? DEFAULT_SECURITY_MIRROR : undefined);
+  if (securityMirror === undefined) return [mainArchive];
   return [
     mainArchive,
-    { ...commonFields, mirrorUrl: withTrailingSlash(securityRoot), suite: `${suite}-security` },
+    { ...commonFields, mirrorUrl: withTrailingSlash(securityMirror), suite: `${suite}-security` },
   ];
 }

@@ -26,7 +26,7 @@ export interface IndexSource {
 
 /** The packages of several archives. */
 export class PackageCatalogue {
-  readonly #paragraphs = new Map<string, { text: string; root: string }[]>();
+  readonly #paragraphs = new Map<string, { text: string; baseUrl: string }[]>();
   /** Virtual name → names of packages that provide it. */
   readonly #providers = new Map<string, Set<string>>();
   readonly #parsedPackages = new Map<string, readonly DebianPackage[]>();
@@ -37,8 +37,8 @@ export class PackageCatalogue {
       const name = /^Package:\s*(\S+)/m.exec(text)?.[1];
       if (name === undefined) continue;
       const paragraphs = this.#paragraphs.get(name);
-      if (paragraphs === undefined) this.#paragraphs.set(name, [{ text, root: baseUrl }]);
-      else paragraphs.push({ text, root: baseUrl });
+      if (paragraphs === undefined) this.#paragraphs.set(name, [{ text, baseUrl }]);
+      else paragraphs.push({ text, baseUrl });
       const provides = /^Provides:(.*(?:\n[ \t].*)*)/m.exec(text)?.[1];
       for (const { name: providedName } of readRelations(provides).flat()) {
         const providers = this.#providers.get(providedName);
@@ -50,15 +50,17 @@ export class PackageCatalogue {
 
   /** Returns the packages with a name, the newest first. */
   versions(name: string): readonly DebianPackage[] {
-    const cached = this.#parsedPackages.get(name);
-    if (cached !== undefined) return cached;
-    const all = (this.#paragraphs.get(name) ?? []).flatMap(({ text, root }) => readPackage(text, root) ?? []);
-    const unique = new Map(
-      all.map((candidate) => [`${candidate.version} ${candidate.architecture}`, candidate]),
+    const cachedPackages = this.#parsedPackages.get(name);
+    if (cachedPackages !== undefined) return cachedPackages;
+    const packages = (this.#paragraphs.get(name) ?? []).flatMap(
+      ({ text, baseUrl }) => readPackage(text, baseUrl) ?? [],
     );
-    const sorted = [...unique.values()].sort((a, b) => compareVersions(b.version, a.version));
-    this.#parsedPackages.set(name, sorted);
-    return sorted;
+    const uniquePackages = new Map(
+      packages.map((candidate) => [`${candidate.version} ${candidate.architecture}`, candidate]),
+    );
+    const sortedPackages = [...uniquePackages.values()].sort((a, b) => compareVersions(b.version, a.version));
+    this.#parsedPackages.set(name, sortedPackages);
+    return sortedPackages;
   }
 
   /**
@@ -86,18 +88,18 @@ export function satisfies(candidate: DebianPackage, { name, version }: Relation)
     return (
       version === undefined || satisfiesVersionCondition(candidate.version, version.operator, version.value)
     );
-  return candidate.provides.some((provided) => {
-    if (provided.name !== name) return false;
+  return candidate.provides.some((providedRelation) => {
+    if (providedRelation.name !== name) return false;
     if (version === undefined) return true;
     // A provided name without a version satisfies no relation with a version (Debian Policy 7.5).
     return (
-      provided.version !== undefined &&
-      satisfiesVersionCondition(provided.version.value, version.operator, version.value)
+      providedRelation.version !== undefined &&
+      satisfiesVersionCondition(providedRelation.version.value, version.operator, version.value)
     );
   });
 }
 
-function readPackage(text: string, root: string): DebianPackage | undefined {
+function readPackage(text: string, baseUrl: string): DebianPackage | undefined {
   const fields = readParagraph(text);
   const [name, version] = [fields.get('package'), fields.get('version')];
   const [filename, sha256] = [fields.get('filename'), fields.get('sha256')];
@@ -111,7 +113,7 @@ function readPackage(text: string, root: string): DebianPackage | undefined {
     dependencies: [...readRelations(fields.get('pre-depends')), ...readRelations(fields.get('depends'))],
     conflicts: [...readRelations(fields.get('conflicts')), ...readRelations(fields.get('breaks'))].flat(),
     provides: readRelations(fields.get('provides')).flat(),
-    url: new URL(filename.split('/').map(encodeURIComponent).join('/'), root).href,
+    url: new URL(filename.split('/').map(encodeURIComponent).join('/'), baseUrl).href,
     size,
     sha256,
   };

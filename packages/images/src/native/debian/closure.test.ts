@@ -30,12 +30,12 @@ function catalogueOf(packages: readonly (readonly [string, Fields?])[]): Package
 const solve = (
   catalogue: PackageCatalogue,
   entries: readonly string[],
-  assumed?: ReadonlySet<string>,
+  assumedNames?: ReadonlySet<string>,
 ): string[] =>
   closureOf(
     entries.map((entry) => parseRequest(entry, 'amd64')),
     catalogue,
-    assumed,
+    assumedNames,
   ).map(({ name, version }) => `${name} ${version}`);
 
 describe('system packages', () => {
@@ -100,11 +100,10 @@ describe('system packages', () => {
 
   it('are omitted as dependencies if they are assumed, and included if they are requested', () => {
     const catalogue = catalogueOf([['a', { Depends: 'debconf (>= 1) | debconf-2.0' }], ['debconf']]);
-    const assumed = new Set(['debconf']);
-    expect([solve(catalogue, ['a'], assumed), solve(catalogue, ['a', 'debconf'], assumed)]).toEqual([
-      ['a 1'],
-      ['a 1', 'debconf 1'],
-    ]);
+    const assumedNames = new Set(['debconf']);
+    expect([solve(catalogue, ['a'], assumedNames), solve(catalogue, ['a', 'debconf'], assumedNames)]).toEqual(
+      [['a 1'], ['a 1', 'debconf 1']],
+    );
   });
 
   it.each([

@@ -33,14 +33,14 @@ export function parseRequest(entry: string, architecture: string): Relation {
  */
 class Search {
   readonly #catalogue: PackageCatalogue;
-  readonly #assumed: ReadonlySet<string>;
+  readonly #assumedNames: ReadonlySet<string>;
   #steps = 0;
   /** The unsatisfied requirement at the greatest depth, which explains a conflict best. */
   #deepestFailure: { requirement: Requirement; depth: number; problem: string } | undefined;
 
-  constructor(catalogue: PackageCatalogue, assumed: ReadonlySet<string>) {
+  constructor(catalogue: PackageCatalogue, assumedNames: ReadonlySet<string>) {
     this.#catalogue = catalogue;
-    this.#assumed = assumed;
+    this.#assumedNames = assumedNames;
   }
 
   run(requirements: readonly Requirement[]): Selection {
@@ -83,7 +83,7 @@ class Search {
   }
 
   #isAssumed({ alternatives, requiredBy }: Requirement): boolean {
-    return requiredBy !== undefined && alternatives.some(({ name }) => this.#assumed.has(name));
+    return requiredBy !== undefined && alternatives.some(({ name }) => this.#assumedNames.has(name));
   }
 
   #countStep(selection: Selection): void {
@@ -93,7 +93,7 @@ class Search {
     if (this.#steps > MAX_STEPS)
       throw new ImageError(
         'resolution_conflict',
-        'No compatible set of system packages was found within the limit of steps; request fewer packages, or exact versions.',
+        'No compatible set of system packages was found within the step limit; request fewer packages, or exact versions.',
       );
   }
 
@@ -131,7 +131,7 @@ function isSatisfied(alternatives: Alternatives, selection: Selection): boolean 
   });
 }
 
-/** Returns name and version of a chosen package that conflicts with a candidate, or undefined. */
+/** Returns name and version of a selected package that conflicts with a candidate, or undefined. */
 function conflictWith(candidate: DebianPackage, selection: Selection): string | undefined {
   const sameNamedPackage = selection.get(candidate.name);
   if (sameNamedPackage !== undefined && sameNamedPackage.version !== candidate.version)

@@ -13,7 +13,7 @@ import { archivesOf } from './archives.ts';
 import { fetchRelease } from './release.ts';
 
 /** True if this machine has GnuPG, which signs texts and checks signatures. */
-const hasPgp = ['gpg', 'gpgv'].every((name) => spawnSync(name, ['--version']).status === 0);
+const hasGnupg = ['gpg', 'gpgv'].every((name) => spawnSync(name, ['--version']).status === 0);
 
 /** A key that signs texts. The key is deleted after the test. */
 interface Signer {
@@ -53,7 +53,7 @@ const dateOf = (ms: number): string => new Date(ms).toUTCString().replace('GMT',
 class TestMirror {
   readonly server: DebianMirror;
   readonly #imageIndex: ImageIndex;
-  readonly #original: string;
+  readonly #originalText: string;
 
   static async open(): Promise<TestMirror> {
     return new TestMirror(await openTestDebianMirror([{ name: 'aa' }]));
@@ -61,7 +61,7 @@ class TestMirror {
 
   private constructor(server: DebianMirror) {
     this.server = server;
-    this.#original = String(server.routes.get('/dists/stable/Release'));
+    this.#originalText = String(server.routes.get('/dists/stable/Release'));
     this.#imageIndex = new ImageIndex(join(createImageFolder(), 'images.db'));
     onTestFinished(() => this.#imageIndex.close());
   }
@@ -69,20 +69,21 @@ class TestMirror {
   /** Returns the release file with further fields. */
   releaseText(fields: Readonly<Record<string, string>> = {}): string {
     const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\n`);
-    const original = 'Suite' in fields ? this.#original.replace(/^Suite:.*\n/, '') : this.#original;
-    return `${lines.join('')}${original}`;
+    const originalText =
+      'Suite' in fields ? this.#originalText.replace(/^Suite:.*\n/, '') : this.#originalText;
+    return `${lines.join('')}${originalText}`;
   }
 
   serve(text: string, { sign }: Signer, change: (signed: string) => string = (signed) => signed): void {
     this.server.routes.set('/dists/stable/InRelease', Buffer.from(change(sign(text).toString())));
   }
 
-  context(registries: Registries = {}, nowMs = NOW_MS): BuildContext {
+  createContext(registries: Registries = {}, nowMs = NOW_MS): BuildContext {
     const debian = { mirror: this.server.url, suite: 'stable' };
     const fetcher = new Fetcher({ debian });
     onTestFinished(() => fetcher.close());
     const { signal } = new AbortController();
-    const unused = () => Promise.reject(new Error('not used'));
+    const rejectUnused = () => Promise.reject(new Error('not used'));
     return {
       ...{
         workFolder: createImageFolder(),
@@ -92,7 +93,7 @@ class TestMirror {
         reportProgress: () => undefined,
       },
       ...{ now: () => nowMs, updateMaximum: (name, value) => this.#imageIndex.updateMaximum(name, value) },
-      ...{ fetchVerified: unused, findOrMakeFolder: unused },
+      ...{ fetchVerified: rejectUnused, findOrMakeFolder: rejectUnused },
       fetchPage: (url, options) => fetcher.fetchPage(url, options, signal),
     };
   }
@@ -103,7 +104,7 @@ class TestMirror {
   }
 
   fetch({ keyring }: { keyring?: string }, options: { snapshot?: boolean; nowMs?: number } = {}) {
-    return fetchRelease(this.archive(keyring, options.snapshot), this.context({}, options.nowMs));
+    return fetchRelease(this.archive(keyring, options.snapshot), this.createContext({}, options.nowMs));
   }
 }
 
@@ -112,7 +113,7 @@ const integrityError = (message: RegExp) => ({
   message: expect.stringMatching(message) as string,
 });
 
-describe.skipIf(!hasPgp)('a signed release file', () => {
+describe.skipIf(!hasGnupg)('a signed release file', () => {
   it('is accepted if a key of the keyring signed it', async () => {
     const mirror = await TestMirror.open();
     const key = createSigner('archive');
@@ -143,11 +144,11 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     const key = createSigner('archive');
     const archive = { ...mirror.archive(key.keyring), mustBeSigned: false };
     mirror.serve(mirror.releaseText(), key, (signed) => signed.replace(/[0-9a-f]{64}/, 'f'.repeat(64)));
-    await expect(fetchRelease(archive, mirror.context({}))).rejects.toMatchObject(
+    await expect(fetchRelease(archive, mirror.createContext({}))).rejects.toMatchObject(
       integrityError(/BAD signature/),
     );
     mirror.serve(mirror.releaseText(), createSigner('somebody else'));
-    const { warnings } = await fetchRelease(archive, mirror.context({}));
+    const { warnings } = await fetchRelease(archive, mirror.createContext({}));
     expect(warnings).toEqual([expect.stringContaining('it is signed by an unknown key')]);
   });
 
@@ -157,7 +158,7 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
       const mirror = await TestMirror.open();
       mirror.serve(mirror.releaseText(), createSigner('archive'));
       const archive = { ...mirror.archive('/nonexistent/keys.gpg'), mustBeSigned };
-      await expect(fetchRelease(archive, mirror.context({}))).rejects.toMatchObject(
+      await expect(fetchRelease(archive, mirror.createContext({}))).rejects.toMatchObject(
         integrityError(/The keyring \/nonexistent\/keys\.gpg of the archive .* does not exist/),
       );
     },
@@ -170,20 +171,20 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     const archive = mirror.archive(key.keyring);
     const tools = { gpgv: undefined };
     const reason = 'because gpgv is not installed on this host (package gpgv)';
-    await expect(fetchRelease(archive, mirror.context({}), tools)).rejects.toMatchObject({
+    await expect(fetchRelease(archive, mirror.createContext({}), tools)).rejects.toMatchObject({
       code: 'provider_error',
       message: `The signature of the archive ${new URL(mirror.server.url).host} stable cannot be verified, ${reason}.`,
     });
     const optionallySignedArchive = { ...archive, mustBeSigned: false };
-    const { warnings } = await fetchRelease(optionallySignedArchive, mirror.context({}), tools);
+    const { warnings } = await fetchRelease(optionallySignedArchive, mirror.createContext({}), tools);
     expect(warnings).toEqual([expect.stringContaining(reason)]);
   });
 
   it('is read from its signed part only', async () => {
     const mirror = await TestMirror.open();
     const key = createSigner('archive');
-    const evil = `SHA256:\n ${'f'.repeat(64)} 1 main/binary-evil/Packages\n`;
-    mirror.serve(mirror.releaseText(), key, (signed) => `${evil}\n${signed}\n${evil}`);
+    const forgedDigests = `SHA256:\n ${'f'.repeat(64)} 1 main/binary-evil/Packages\n`;
+    mirror.serve(mirror.releaseText(), key, (signed) => `${forgedDigests}\n${signed}\n${forgedDigests}`);
     const result = await mirror.fetch(key).then(
       ({ files }) => [...files.values()],
       (error: { code: string }) => error.code,
@@ -194,8 +195,8 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
   it('is refused when it has expired, unless the mirror is a snapshot', async () => {
     const mirror = await TestMirror.open();
     const key = createSigner('archive');
-    const expired = { Date: dateOf(NOW_MS - 9 * DAY_MS), 'Valid-Until': dateOf(NOW_MS - 2 * DAY_MS) };
-    mirror.serve(mirror.releaseText(expired), key);
+    const expiredFields = { Date: dateOf(NOW_MS - 9 * DAY_MS), 'Valid-Until': dateOf(NOW_MS - 2 * DAY_MS) };
+    mirror.serve(mirror.releaseText(expiredFields), key);
     await expect(mirror.fetch(key)).rejects.toMatchObject(
       integrityError(/expired at 2026-05-08 12:00 UTC.*registries\.debian\.snapshot/),
     );
@@ -276,7 +277,7 @@ describe('a release file', () => {
     const mirror = await TestMirror.open();
     const text = mirror.releaseText().replaceAll('main/', 'contrib/');
     mirror.server.routes.set('/dists/stable/Release', Buffer.from(text));
-    await expect(readArchives([mirror.archive(undefined)], mirror.context())).rejects.toMatchObject({
+    await expect(readArchives([mirror.archive(undefined)], mirror.createContext())).rejects.toMatchObject({
       code: 'registry_unavailable',
       message: expect.stringMatching(/stable has no index main\/binary-/) as string,
     });

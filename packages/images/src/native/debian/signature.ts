@@ -27,8 +27,8 @@ function runCommand(command: string, args: readonly string[], signal: AbortSigna
   });
 }
 
-/** What `verifySignedFile` needs. */
-interface SignatureCheck {
+/** Options of `verifySignedFile`. */
+interface SignatureOptions {
   /** Path of gpgv; undefined if the host does not have it. */
   readonly gpgv: string | undefined;
   readonly keyring: string | undefined;
@@ -43,7 +43,7 @@ interface SignatureCheck {
  */
 export async function verifySignedFile(
   bytes: Uint8Array,
-  { gpgv, keyring, name, folder }: SignatureCheck,
+  { gpgv, keyring, name, folder }: SignatureOptions,
   signal: AbortSignal,
 ): Promise<SignatureResult> {
   if (keyring !== undefined && !existsSync(keyring))
@@ -53,16 +53,16 @@ export async function verifySignedFile(
     return {
       unverifiedReason: 'the Debian keys are not installed on this host (package debian-archive-keyring)',
     };
-  const file = join(folder, `InRelease-${name.replace(/[^a-z0-9-]/gi, '-')}`);
-  await writeFile(file, bytes);
-  const args = ['--keyring', keyring, '--output', '-', file];
+  const path = join(folder, `InRelease-${name.replace(/[^a-z0-9-]/gi, '-')}`);
+  await writeFile(path, bytes);
+  const args = ['--keyring', keyring, '--output', '-', path];
   const { code, stdout, stderr } = await runCommand(gpgv, args, signal);
   if (code === 0) return { text: stdout };
   // The last matching line is the result; the lines before it are the time and the key.
-  const verdict = stderr
+  const resultLine = stderr
     .split('\n')
     .findLast((line) => line.startsWith(GPGV_PREFIX) && /signature|key/i.test(line));
-  const reason = verdict?.slice(GPGV_PREFIX.length) ?? `gpgv ended with ${code}`;
+  const reason = resultLine?.slice(GPGV_PREFIX.length) ?? `gpgv ended with ${code}`;
   if (/no public key/i.test(reason)) return { unknownKeyMessage: reason };
   throw notSignedError(name, reason);
 }

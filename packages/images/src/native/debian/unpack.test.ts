@@ -18,17 +18,17 @@ import { unpackDeb } from './unpack.ts';
 
 /** Unpacks a package with these files. Returns its folder. */
 async function unpack(files: readonly TarEntry[], overrides: Partial<FixtureDeb> = {}): Promise<string> {
-  const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-  const path = join(home, 'a.deb');
+  const tempFolder = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
+  onTestFinished(() => rmSync(tempFolder, { recursive: true, force: true }));
+  const path = join(tempFolder, 'a.deb');
   writeFileSync(path, overrides.servedBytes ?? debOf({ files, ...overrides }));
-  const folder = join(home, 'tree');
+  const folder = join(tempFolder, 'tree');
   mkdirSync(folder);
   await unpackDeb(path, folder, 'The package a 1');
   return folder;
 }
 
-const modeOf = (path: string): string => (lstatSync(path).mode & 0o7777).toString(8);
+const octalModeOf = (path: string): string => (lstatSync(path).mode & 0o7777).toString(8);
 
 describe('a package that is unpacked', () => {
   it.each([
@@ -65,7 +65,10 @@ describe('a package that is unpacked', () => {
       { path: './usr/bin/su', mode: 0o6755, content: '' },
       { path: './etc/secret', mode: 0o600, content: '' },
     ]);
-    expect([modeOf(join(folder, 'usr/bin/su')), modeOf(join(folder, 'etc/secret'))]).toEqual(['755', '644']);
+    expect([octalModeOf(join(folder, 'usr/bin/su')), octalModeOf(join(folder, 'etc/secret'))]).toEqual([
+      '755',
+      '644',
+    ]);
   });
 
   it.each<[string, TarEntry[], RegExp]>([
@@ -94,7 +97,7 @@ describe('a package that is unpacked', () => {
       /link usr\/x to a file that it does not contain/,
     ],
     ['has a device', [{ path: './dev/mem', type: '3' }], /not a file, folder or link/],
-  ])('is refused if it %s', async (_what, files, message) => {
+  ])('is refused if it %s', async (_description, files, message) => {
     await expect(unpack(files)).rejects.toMatchObject({
       code: 'unsupported_package',
       message: expect.stringMatching(message) as string,
@@ -105,13 +108,13 @@ describe('a package that is unpacked', () => {
     ['bytes of files', [{ path: './usr/a', content: 'x'.repeat(2_000) }]],
     ['bytes of excluded files', [{ path: './usr/share/man/a', content: 'x'.repeat(2_000) }]],
     ['files', Array.from({ length: 20 }, (_, index) => ({ path: `./usr/${index}`, content: '' }))],
-  ])('is refused if it unpacks to more %s than allowed', async (_what, files) => {
-    const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
-    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-    const path = join(home, 'a.deb');
+  ])('is refused if it unpacks to more %s than allowed', async (_description, files) => {
+    const tempFolder = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
+    onTestFinished(() => rmSync(tempFolder, { recursive: true, force: true }));
+    const path = join(tempFolder, 'a.deb');
     writeFileSync(path, debOf({ files }));
     const limits = { files: 10, bytes: 1_000 };
-    await expect(unpackDeb(path, join(home, 'out'), 'The package', limits)).rejects.toMatchObject({
+    await expect(unpackDeb(path, join(tempFolder, 'out'), 'The package', limits)).rejects.toMatchObject({
       code: 'image_too_large',
     });
   });
@@ -119,7 +122,7 @@ describe('a package that is unpacked', () => {
   it.each([
     ['not an archive', Buffer.from('hello')],
     ['truncated', Buffer.from('!<arch>\ndata.tar.gz     0           0     0     100644  999999    `\nxx')],
-  ])('is refused if it is %s', async (_what, servedBytes) => {
+  ])('is refused if it is %s', async (_description, servedBytes) => {
     await expect(unpack([], { servedBytes })).rejects.toMatchObject({ code: 'integrity_error' });
   });
 
@@ -132,17 +135,17 @@ describe('a package that is unpacked', () => {
 
 describe('xz', () => {
   /** `hello` and a newline, compressed and in Base64. */
-  const HELLO = '/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAFaGVsbG8KAAAApWCX8ZT2/eAAAR4GwS+kHR+2830BAAAAAARZWg==';
+  const HELLO_XZ = '/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAFaGVsbG8KAAAApWCX8ZT2/eAAAR4GwS+kHR+2830BAAAAAARZWg==';
   const options = { compression: '.xz', maxBytes: 100, name: 'The file' } as const;
 
   it('is unpacked', async () => {
-    expect(await decompressText(Buffer.from(HELLO, 'base64'), options)).toBe('hello\n');
+    expect(await decompressText(Buffer.from(HELLO_XZ, 'base64'), options)).toBe('hello\n');
   });
 
   it.each([
     ['broken', Buffer.from('nothing at all'), 100, 'integrity_error'],
-    ['too large', Buffer.from(HELLO, 'base64'), 3, 'image_too_large'],
-  ])('is refused if it is %s', async (_what, bytes, maxBytes, code) => {
+    ['too large', Buffer.from(HELLO_XZ, 'base64'), 3, 'image_too_large'],
+  ])('is refused if it is %s', async (_description, bytes, maxBytes, code) => {
     await expect(decompressText(bytes, { ...options, maxBytes })).rejects.toMatchObject({ code });
   });
 });

@@ -22,19 +22,19 @@ const SECTION = /^\[(.*)\]\s*$/;
 const ENTRY_POINT = /^\s*([A-Za-z0-9._-]+)\s*=\s*([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)\s*(?:\[.*\])?\s*$/;
 
 /** Returns the programs that a wheel's entry points declare: program name → Python script. */
-function entryPointPrograms(text: string, site: string): [name: string, program: string][] {
+function readEntryPointPrograms(text: string, site: string): [name: string, program: string][] {
   let section = '';
   return text.split('\n').flatMap((line): [string, string][] => {
     section = SECTION.exec(line)?.[1] ?? section;
     if (section !== 'console_scripts') return [];
     const [, name, module, callable] = ENTRY_POINT.exec(line) ?? [];
     if (name === undefined || module === undefined || callable === undefined) return [];
-    const [first = ''] = callable.split('.');
+    const [importedName = ''] = callable.split('.');
     const program = [
       '#!/usr/bin/python3',
       'import sys',
       `sys.path.insert(0, ${JSON.stringify(`/${site}`)})`,
-      `from ${module} import ${first}`,
+      `from ${module} import ${importedName}`,
       `sys.exit(${callable}())`,
       '',
     ];
@@ -43,7 +43,7 @@ function entryPointPrograms(text: string, site: string): [name: string, program:
 }
 
 /** Returns whether a file is in ELF format. Such files are made executable, because packages may start them. */
-function isProgram(bytes: Buffer): boolean {
+function isElf(bytes: Buffer): boolean {
   return bytes.length > 4 && bytes.readUInt32BE(0) === ELF_MAGIC;
 }
 
@@ -52,8 +52,8 @@ async function scriptOf(file: ArchiveFile, site: string): Promise<Buffer> {
   const bytes = await file.read();
   const [firstLine = ''] = bytes.toString('latin1', 0, 100).split('\n');
   if (!/^#!pythonw?\s*$/.test(firstLine)) return bytes;
-  const head = `#!/usr/bin/env -S PYTHONPATH=/${site} /usr/bin/python3`;
-  return Buffer.concat([Buffer.from(head), bytes.subarray(firstLine.length)]);
+  const shebang = `#!/usr/bin/env -S PYTHONPATH=/${site} /usr/bin/python3`;
+  return Buffer.concat([Buffer.from(shebang), bytes.subarray(firstLine.length)]);
 }
 
 /**
@@ -66,21 +66,24 @@ export async function installWheels(
   context: BuildContext,
 ): Promise<UnpackedWheels> {
   const writer = new TreeWriter(root, MAX_SIZE, 'The Python packages');
-  const put = (path: string, bytes: Buffer, mode: number): Promise<void> =>
+  const writeBytes = (path: string, bytes: Buffer, mode: number): Promise<void> =>
     writer.writeFile(path, Readable.from([bytes]), { mode, size: bytes.length });
   return unpackWheels(wheels, context, {
     verb: 'installing',
     put: async ({ files, contents }) => {
       for (const [name, file] of contents.files) {
         const bytes = await file.read();
-        await put(`${site}/${writer.relativePath(name)}`, bytes, isProgram(bytes) ? 0o755 : 0o644);
+        await writeBytes(`${site}/${writer.relativePath(name)}`, bytes, isElf(bytes) ? 0o755 : 0o644);
       }
       for (const file of files) {
         const name = SCRIPT.exec(file.path)?.[1];
-        if (name !== undefined) await put(`${programs}/${name}`, await scriptOf(file, site), 0o755);
+        if (name !== undefined) await writeBytes(`${programs}/${name}`, await scriptOf(file, site), 0o755);
         if (/^[^/]+\.dist-info\/entry_points\.txt$/.test(file.path))
-          for (const [programName, text] of entryPointPrograms((await file.read()).toString('utf8'), site))
-            await put(`${programs}/${programName}`, Buffer.from(text), 0o755);
+          for (const [programName, text] of readEntryPointPrograms(
+            (await file.read()).toString('utf8'),
+            site,
+          ))
+            await writeBytes(`${programs}/${programName}`, Buffer.from(text), 0o755);
       }
     },
   });

@@ -12,7 +12,7 @@ import { MAX_PACKAGE_BYTES, MAX_SIZE } from '../limits.ts';
 import type { LockedTool } from '../lock.ts';
 import { readNpmLock } from '../../javascript/lockfile.ts';
 import { installNpmLock } from '../../javascript/npm-project.ts';
-import type { Checker } from '../check.ts';
+import type { RootJobRunner } from '../root-job-runner.ts';
 import { runScripts } from '../scripts.ts';
 import { readWheelLock } from '../python/lock.ts';
 import { installWheels } from '../python/wheels.ts';
@@ -48,7 +48,7 @@ async function unpackZip(path: string, writer: TreeWriter, toolFolder: string): 
 
 /** Returns the publisher's file of a recipe, or undefined if it has none. */
 function publisherFileOf({ install }: Recipe): Download | undefined {
-  if (install.from === 'go') return install.published;
+  if (install.from === 'go') return install.publisherFile;
   return install.from === 'download' ? install : undefined;
 }
 
@@ -90,7 +90,7 @@ async function installDownload(
 /** npm, and the sandbox in which install scripts run. */
 interface InstallEnvironment {
   readonly npm: Npm;
-  readonly checker: Checker;
+  readonly rootJobRunner: RootJobRunner;
 }
 
 /**
@@ -100,7 +100,7 @@ interface InstallEnvironment {
 export async function installTool(
   tool: LockedTool,
   root: string,
-  { npm, checker }: InstallEnvironment,
+  { npm, rootJobRunner }: InstallEnvironment,
   context: BuildContext,
 ): Promise<readonly string[]> {
   const recipe = recipeOf(tool.id);
@@ -111,7 +111,11 @@ export async function installTool(
   if (install.from === 'npm') {
     const { nodeModules, scriptedPackages } = await installNpmLock(npm, readNpmLock(tool.npm), context);
     await rename(nodeModules, join(root, toolFolder, 'node_modules'));
-    const warnings = await runScripts(scriptedPackages, { root, folder: toolFolder, npm, checker }, context);
+    const warnings = await runScripts(
+      scriptedPackages,
+      { root, folder: toolFolder, npm, rootJobRunner },
+      context,
+    );
     for (const name of install.programs) {
       const target = join(root, toolFolder, 'node_modules', '.bin', name);
       if (!existsSync(target)) throw installError(id, `its package has no program ${name}`);
@@ -130,7 +134,7 @@ export async function installTool(
     return warnings;
   }
   if (install.from === 'go' && tool.go !== undefined) {
-    const { path } = await findOrCompilePrograms({ id, install, locked: tool.go }, checker, context);
+    const { path } = await findOrCompilePrograms({ id, install, locked: tool.go }, rootJobRunner, context);
     await mergeTree(path, new TreeWriter(join(root, toolFolder), MAX_SIZE, `The command-line tool ${id}`));
     for (const name of Object.keys(install.programs))
       await linkProgram(root, name, join(root, toolFolder, name));

@@ -36,7 +36,7 @@ function checksumOf({ id, url, sha256, install }: Recipe, checksums: ToolEnviron
       'incompatible_platform',
       `The command-line tool ${id} is only available for x86-64.`,
     );
-  if (install.from === 'go' && install.published === undefined)
+  if (install.from === 'go' && install.publisherFile === undefined)
     throw new ImageError(
       'unsupported_package',
       `The command-line tool ${id} cannot be installed from ${url}, because the format of this file is not supported: remove the tool's checksum, and it is compiled from its sources.`,

@@ -34,7 +34,7 @@ export interface GoInstall {
    * The publisher's program, which is used if the operator provides its checksum. Undefined if its format cannot be
    * unpacked.
    */
-  readonly published: Download | undefined;
+  readonly publisherFile: Download | undefined;
 }
 
 /** How a tool's programs are installed. */

@@ -3,7 +3,7 @@ import type { Download, GoInstall, GoSource } from './recipe.ts';
 type StringMap = Readonly<Record<string, string>>;
 
 /** How a tool is compiled. Checksums are those of the module proxy. */
-type CompiledTool = Omit<GoInstall, 'from' | 'published'>;
+type CompiledTool = Omit<GoInstall, 'from' | 'publisherFile'>;
 
 const module = (path: string, version: string, sum: string, folder = 'main'): GoSource => ({
   ...{ path, version, sum, folder },
@@ -137,7 +137,7 @@ const COMPILED_TOOLS = {
   ),
 } as const satisfies Readonly<Record<string, CompiledTool>>;
 
-/** Returns how a tool is installed: compiled, or from the file `published` if the operator provides its checksum. */
-export function go(name: keyof typeof COMPILED_TOOLS, published?: Download): GoInstall {
-  return { from: 'go', published, ...COMPILED_TOOLS[name] };
+/** Returns how a tool is installed: compiled, or from `publisherFile` if the operator provides its checksum. */
+export function go(name: keyof typeof COMPILED_TOOLS, publisherFile?: Download): GoInstall {
+  return { from: 'go', publisherFile, ...COMPILED_TOOLS[name] };
 }

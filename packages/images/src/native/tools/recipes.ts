@@ -18,7 +18,7 @@ function recipe(id: string, url: string, install: ToolInstall, verifyCommand: st
   return { id, version, revision: Number(revision), url, install, verifyCommand: verifyCommand.split(' ') };
 }
 
-const github = (path: string): string => `https://github.com/${path}`;
+const githubUrl = (path: string): string => `https://github.com/${path}`;
 
 /**
  * The recipes of the catalogue. Tools available only as a publisher's file have no checksum until someone with access
@@ -27,13 +27,13 @@ const github = (path: string): string => `https://github.com/${path}`;
 export const RECIPES: readonly Recipe[] = [
   recipe(
     'age@1.3.1-r1',
-    github('FiloSottile/age/releases/download/v1.3.1/age-v1.3.1-linux-amd64.tar.gz'),
+    githubUrl('FiloSottile/age/releases/download/v1.3.1/age-v1.3.1-linux-amd64.tar.gz'),
     go('age', tar({ age: 'age/age', 'age-keygen': 'age/age-keygen' })),
     'age --version',
   ),
   recipe(
     'argocd@3.4.6-r1',
-    github('argoproj/argo-cd/releases/download/v3.4.6/argocd-linux-amd64'),
+    githubUrl('argoproj/argo-cd/releases/download/v3.4.6/argocd-linux-amd64'),
     binary('argocd'),
     'argocd version --client',
   ),
@@ -51,7 +51,7 @@ export const RECIPES: readonly Recipe[] = [
   ),
   recipe(
     'doctl@1.166.0-r1',
-    github('digitalocean/doctl/releases/download/v1.166.0/doctl-1.166.0-linux-amd64.tar.gz'),
+    githubUrl('digitalocean/doctl/releases/download/v1.166.0/doctl-1.166.0-linux-amd64.tar.gz'),
     go('doctl', tar({ doctl: 'doctl' })),
     'doctl version',
   ),
@@ -69,13 +69,13 @@ export const RECIPES: readonly Recipe[] = [
   ),
   recipe(
     'flyctl@0.4.78-r1',
-    github('superfly/flyctl/releases/download/v0.4.78/flyctl_0.4.78_Linux_x86_64.tar.gz'),
+    githubUrl('superfly/flyctl/releases/download/v0.4.78/flyctl_0.4.78_Linux_x86_64.tar.gz'),
     tar({ flyctl: 'flyctl', fly: 'flyctl' }),
     'flyctl version',
   ),
   recipe(
     'github-cli@2.97.0-r1',
-    github('cli/cli/releases/download/v2.97.0/gh_2.97.0_linux_amd64.tar.gz'),
+    githubUrl('cli/cli/releases/download/v2.97.0/gh_2.97.0_linux_amd64.tar.gz'),
     go('gh', tar({ gh: 'gh_2.97.0_linux_amd64/bin/gh' })),
     'gh --version',
   ),
@@ -109,7 +109,7 @@ export const RECIPES: readonly Recipe[] = [
   ),
   recipe(
     'kustomize@5.8.1-r1',
-    github(
+    githubUrl(
       'kubernetes-sigs/kustomize/releases/download/kustomize%2Fv5.8.1/kustomize_v5.8.1_linux_amd64.tar.gz',
     ),
     go('kustomize', tar({ kustomize: 'kustomize' })),
@@ -135,7 +135,7 @@ export const RECIPES: readonly Recipe[] = [
   ),
   recipe(
     'railway-cli@5.30.4-r1',
-    github('railwayapp/cli/releases/download/v5.30.4/railway-v5.30.4-x86_64-unknown-linux-gnu.tar.gz'),
+    githubUrl('railwayapp/cli/releases/download/v5.30.4/railway-v5.30.4-x86_64-unknown-linux-gnu.tar.gz'),
     tar({ railway: 'railway' }),
     'railway --version',
   ),
@@ -147,13 +147,13 @@ export const RECIPES: readonly Recipe[] = [
   ),
   recipe(
     'restic@0.19.1-r1',
-    github('restic/restic/releases/download/v0.19.1/restic_0.19.1_linux_amd64.bz2'),
+    githubUrl('restic/restic/releases/download/v0.19.1/restic_0.19.1_linux_amd64.bz2'),
     go('restic'),
     'restic version',
   ),
   recipe(
     'sops@3.13.3-r1',
-    github('getsops/sops/releases/download/v3.13.3/sops-v3.13.3.linux.amd64'),
+    githubUrl('getsops/sops/releases/download/v3.13.3/sops-v3.13.3.linux.amd64'),
     go('sops', binary('sops')),
     'sops --disable-version-check --version',
   ),

@@ -9,13 +9,13 @@ import {
 import type { BuildContext } from '../../builder.ts';
 import { ImageError } from '../../error.ts';
 import { canonicalName } from '../pep/names.ts';
-import type { PackageArchive } from './site.ts';
+import type { PackageArchive } from './package-archive.ts';
 import type { PythonLoader } from './python-loader.ts';
 
 /** The result of importing an image's modules. */
 export interface ImportResult {
   /** Path of the memory snapshot; absent if the modules cannot be stored in one. */
-  readonly path?: string;
+  readonly snapshotPath?: string;
   /** Modules that user code can import, in the order of the specification. */
   readonly modules: readonly string[];
   readonly warnings: readonly string[];
@@ -36,21 +36,21 @@ const MAX_SNAPSHOT_BYTES = 64 * 2 ** 20;
  */
 export async function makeMemorySnapshot(
   names: readonly string[],
-  site: PackageArchive,
+  packageArchive: PackageArchive,
   loader: PythonLoader,
   context: BuildContext,
 ): Promise<ImportResult> {
-  const allModules = names.flatMap((name) => site.modules.get(name) ?? []);
+  const allModules = names.flatMap((name) => packageArchive.modules.get(name) ?? []);
   const load = (modules: readonly string[], snapshot?: string): Promise<PythonReport> =>
     loader.run(
       { t: 'load', fromSnapshot: snapshot !== undefined, modules, cpuMs },
-      snapshot === undefined ? [site.path] : [site.path, snapshot],
+      snapshot === undefined ? [packageArchive.path] : [packageArchive.path, snapshot],
       context.signal,
     );
   context.reportProgress('loading');
   const { order, failed: failures } = requireLoaded(await load(allModules));
   const essentialModules = names.flatMap((name) =>
-    essentialModulesOf(name, site.modules.get(name) ?? [], failures),
+    essentialModulesOf(name, packageArchive.modules.get(name) ?? [], failures),
   );
   for (const { module, message, stack } of failures) context.log(`${module}: ${message}\n${stack}`);
   const [essentialFailure] = failures.filter(({ module }) => essentialModules.includes(module));
@@ -67,13 +67,16 @@ export async function makeMemorySnapshot(
   );
   const base = { modules: topLevelNamesOf(loadableModules) };
   context.reportProgress('making a memory snapshot');
-  const snapshot = await makeSnapshot(order, site, loader, context);
-  if ('reason' in snapshot) return { ...base, warnings: [...warnings, slowWarning(snapshot.reason)] };
+  const snapshot = await makeSnapshot(order, packageArchive, loader, context);
+  if ('reason' in snapshot) return { ...base, warnings: [...warnings, noSnapshotWarning(snapshot.reason)] };
   const restoreReport = await load(loadableModules, snapshot.path);
   if (restoreReport.t === 'loaded' && restoreReport.failed.length === 0)
-    return { ...base, path: snapshot.path, warnings };
+    return { ...base, snapshotPath: snapshot.path, warnings };
   context.log(`With the snapshot: ${JSON.stringify(restoreReport).slice(0, 2_000)}`);
-  return { ...base, warnings: [...warnings, slowWarning('they do not work when restored from a snapshot')] };
+  return {
+    ...base,
+    warnings: [...warnings, noSnapshotWarning('they do not work when restored from a snapshot')],
+  };
 }
 
 function requireLoaded(report: PythonReport): Extract<PythonReport, { t: 'loaded' }> {
@@ -94,12 +97,12 @@ function requireLoaded(report: PythonReport): Extract<PythonReport, { t: 'loaded
 /** Makes a snapshot, or returns the reason why there is none. */
 async function makeSnapshot(
   modules: readonly string[],
-  site: PackageArchive,
+  packageArchive: PackageArchive,
   loader: PythonLoader,
   context: BuildContext,
 ): Promise<{ readonly path: string } | { readonly reason: string }> {
   const request = { t: 'snapshot', modules, cpuMs } as const;
-  const report = await loader.run(request, [site.path], context.signal);
+  const report = await loader.run(request, [packageArchive.path], context.signal);
   if (report.t !== 'snapshot') {
     context.log(`No snapshot: ${JSON.stringify(report).slice(0, 2_000)}`);
     return { reason: 'they cannot be stored in a snapshot' };
@@ -116,7 +119,7 @@ async function makeSnapshot(
     : { path };
 }
 
-function slowWarning(reason: string): string {
+function noSnapshotWarning(reason: string): string {
   return `The packages are loaded for each run, because ${reason}.`;
 }
 

@@ -50,7 +50,7 @@ const OLD_NAMES: Readonly<Record<string, string>> = {
   python_implementation: 'platform_python_implementation',
 };
 
-const COMPARISONS = new Set(['===', '~=', '==', '!=', '<=', '>=', '<', '>', 'in', 'not in']);
+const COMPARISON_OPERATORS = new Set(['===', '~=', '==', '!=', '<=', '>=', '<', '>', 'in', 'not in']);
 
 /** Parses a marker; undefined if invalid. */
 export function parseMarker(text: string): Marker | undefined {
@@ -109,7 +109,7 @@ class Parser {
     const left = operandOf(this.#next());
     const operator = this.#next();
     const right = operandOf(this.#next());
-    if (!left || !right || operator === undefined || !COMPARISONS.has(operator)) return undefined;
+    if (!left || !right || operator === undefined || !COMPARISON_OPERATORS.has(operator)) return undefined;
     return { kind: 'compare', operator, left, right };
   }
 
@@ -137,11 +137,11 @@ export function evaluateMarker(marker: Marker, values: Readonly<Record<string, s
   }
   const { left, right } = marker;
   const isExtra = [left, right].some(({ kind, value }) => kind === 'variable' && value === 'extra');
-  const read = ({ kind, value }: Operand): string => {
+  const operandValue = ({ kind, value }: Operand): string => {
     const text = kind === 'text' ? value : (values[value] ?? '');
     return isExtra ? canonicalName(text) : text;
   };
-  return evaluateComparison(read(left), marker.operator, read(right));
+  return evaluateComparison(operandValue(left), marker.operator, operandValue(right));
 }
 
 /**

@@ -138,7 +138,7 @@ describe('wheels', () => {
     expect(parseWheelName('Foo_Bar-1.0-2b-py2.py3-none-any.whl')).toEqual({
       name: 'foo-bar',
       version: '1.0',
-      build: [2, 'b'],
+      buildTag: [2, 'b'],
       tags: ['py2-none-any', 'py3-none-any'],
     });
     for (const name of [
@@ -157,13 +157,13 @@ describe('wheels', () => {
       const wheel = parseWheelName(`a-1-${tags}.whl`);
       return wheel && tagRank(wheel, target);
     };
-    const order = [
+    const orderedTags = [
       'cp314-cp314-pyemscripten_2026_0_wasm32',
       'cp310-abi3-pyemscripten_2026_0_wasm32',
       'py3-none-any',
       'py312-none-any',
     ];
-    const ranks = order.map(rank);
+    const ranks = orderedTags.map(rank);
     expect(ranks).toEqual([...ranks].sort((a, b) => Number(a) - Number(b)));
     expect(ranks).not.toContain(undefined);
     for (const tags of [

@@ -20,11 +20,11 @@ const CLAUSE = /^(===|~=|==|!=|<=|>=|<|>)\s*([^\s,;()]+)$/;
 
 /** Parses a specifier; undefined if invalid. An empty string allows every version. */
 export function parseSpecifier(text: string): Specifier | undefined {
-  const parts = text.split(',').map((part) => part.trim());
-  if (parts.length === 1 && parts[0] === '') return { text: '', clauses: [] };
+  const clauseTexts = text.split(',').map((clauseText) => clauseText.trim());
+  if (clauseTexts.length === 1 && clauseTexts[0] === '') return { text: '', clauses: [] };
   // A trailing comma is legal and occurs in practice.
-  if (parts.at(-1) === '') parts.pop();
-  const clauses = parts.map(parseClause);
+  if (clauseTexts.at(-1) === '') clauseTexts.pop();
+  const clauses = clauseTexts.map(parseClause);
   if (clauses.some((clause) => clause === undefined)) return undefined;
   const validClauses = clauses.filter((clause) => clause !== undefined);
   return {
@@ -33,8 +33,8 @@ export function parseSpecifier(text: string): Specifier | undefined {
   };
 }
 
-function parseClause(part: string): Clause | undefined {
-  const [, operator, text] = CLAUSE.exec(part) ?? [];
+function parseClause(clauseText: string): Clause | undefined {
+  const [, operator, text] = CLAUSE.exec(clauseText) ?? [];
   if (operator === undefined || text === undefined) return undefined;
   if (operator === '===') return { operator, text, isPrefix: false };
   const isPrefix = text.endsWith('.*');
@@ -45,13 +45,13 @@ function parseClause(part: string): Clause | undefined {
 
 function isValidClause(operator: string, isPrefix: boolean, version: Pep440Version): boolean {
   const isEquality = operator === '==' || operator === '!=';
-  if (isPrefix && (!isEquality || !isPlain(version))) return false;
+  if (isPrefix && (!isEquality || !isFinalRelease(version))) return false;
   if (version.local !== null && !isEquality) return false;
   return operator !== '~=' || version.release.length > 1;
 }
 
 /** Returns whether a version is a final release without a local label. */
-function isPlain({ is_prerelease, is_postrelease, local }: Pep440Version): boolean {
+function isFinalRelease({ is_prerelease, is_postrelease, local }: Pep440Version): boolean {
   return !is_prerelease && !is_postrelease && local === null;
 }
 
@@ -114,13 +114,13 @@ function equals(candidate: Pep440Version, version: Pep440Version): boolean {
 /** `<V` excludes pre-releases of V, unless V itself is a pre- or post-release. */
 function isBelow(candidate: Pep440Version, version: Pep440Version): boolean {
   if (compare(candidate.public, version.public) >= 0) return false;
-  return !isPlain(version) || !candidate.is_prerelease || !isSameRelease(candidate, version);
+  return !isFinalRelease(version) || !candidate.is_prerelease || !isSameRelease(candidate, version);
 }
 
 /** `>V` excludes post-releases of V, unless V itself is a pre- or post-release, and excludes V with a local label. */
 function isAbove(candidate: Pep440Version, version: Pep440Version): boolean {
   if (compare(candidate.public, version.public) <= 0) return false;
-  return !isPlain(version) || !candidate.is_postrelease || !isSameRelease(candidate, version);
+  return !isFinalRelease(version) || !candidate.is_postrelease || !isSameRelease(candidate, version);
 }
 
 /** `~=1.4.5` means `>=1.4.5,==1.4.*`. */

@@ -8,7 +8,7 @@ export interface WheelName {
   readonly name: string;
   readonly version: string;
   /** Build tag: a number, then text. Orders wheels that are otherwise equal. */
-  readonly build: readonly [number, string];
+  readonly buildTag: readonly [number, string];
   /** All `python-abi-platform` tags, with compressed sets expanded. */
   readonly tags: readonly string[];
 }
@@ -21,12 +21,12 @@ export function parseWheelName(filename: string): WheelName | undefined {
   const parts = filename.slice(0, -'.whl'.length).split('-');
   if (parts.length !== 5 && parts.length !== 6) return undefined;
   const [name = '', version = ''] = parts;
-  const build = parseBuild(parts.length === 6 ? parts[2] : undefined);
-  if (!NAME.test(name) || !isVersion(version) || !build) return undefined;
-  return { name: canonicalName(name), version, build, tags: expandTags(parts.slice(-3)) };
+  const buildTag = parseBuildTag(parts.length === 6 ? parts[2] : undefined);
+  if (!NAME.test(name) || !isVersion(version) || !buildTag) return undefined;
+  return { name: canonicalName(name), version, buildTag, tags: expandTags(parts.slice(-3)) };
 }
 
-function parseBuild(text: string | undefined): readonly [number, string] | undefined {
+function parseBuildTag(text: string | undefined): readonly [number, string] | undefined {
   if (text === undefined) return [-1, ''];
   const [, number, suffix = ''] = /^(\d+)(.*)$/.exec(text) ?? [];
   return number === undefined ? undefined : [Number(number), suffix];

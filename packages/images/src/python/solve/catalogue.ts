@@ -35,7 +35,7 @@ export interface ProjectReleases {
   readonly exists: boolean;
   /** Best first: by source order, then newest. */
   readonly candidates: readonly Candidate[];
-  readonly refused: readonly RefusedRelease[];
+  readonly refusedReleases: readonly RefusedRelease[];
 }
 
 /** The projects of all sources; each is looked up once. */
@@ -68,10 +68,10 @@ export class ReleaseCatalogue {
     this.#projects.set(name, lookup);
     const projects = await lookup;
     const hasAdmitted = this.#admit(name, specifier, projects);
-    const previous = this.#releases.get(name);
-    if (previous && !hasAdmitted) return false;
+    const previousReleases = this.#releases.get(name);
+    if (previousReleases && !hasAdmitted) return false;
     this.#releases.set(name, this.#classify(name, projects));
-    return previous !== undefined;
+    return previousReleases !== undefined;
   }
 
   /**
@@ -112,29 +112,29 @@ export class ReleaseCatalogue {
 
   #classify(name: string, projects: readonly Project[]): ProjectReleases {
     const candidates = new Map<string, Candidate>();
-    const refused = new Map<string, RefusedRelease>();
+    const refusedReleases = new Map<string, RefusedRelease>();
     for (const project of projects) {
       const wheelsByVersion = Map.groupBy(project.wheels, ({ wheel }) => wheel.version);
       for (const version of project.sourceOnlyVersions)
         if (!wheelsByVersion.has(version)) wheelsByVersion.set(version, []);
       for (const version of [...wheelsByVersion.keys()].sort(compareNewestFirst)) {
         const result = this.#select(name, version, wheelsByVersion.get(version) ?? []);
-        if ('reason' in result) refused.set(version, refused.get(version) ?? result);
+        if ('reason' in result) refusedReleases.set(version, refusedReleases.get(version) ?? result);
         else if (!candidates.has(version)) candidates.set(version, result);
       }
     }
     const installableCandidates = this.#withoutPreReleases(name, [...candidates.values()]);
-    for (const { version } of installableCandidates) refused.delete(version);
+    for (const { version } of installableCandidates) refusedReleases.delete(version);
     for (const { version } of candidates.values()) {
       if (!installableCandidates.some((candidate) => candidate.version === version)) {
-        refused.set(version, { version, reason: 'pre-release', details: [] });
+        refusedReleases.set(version, { version, reason: 'pre-release', details: [] });
       }
     }
     return {
       name,
       exists: projects.length > 0,
       candidates: installableCandidates,
-      refused: [...refused.values()],
+      refusedReleases: [...refusedReleases.values()],
     };
   }
 
@@ -181,7 +181,9 @@ export class ReleaseCatalogue {
   #compareRanks(a: AvailableWheel, b: AvailableWheel): number {
     const difference = (tagRank(a.wheel, this.#target) ?? 0) - (tagRank(b.wheel, this.#target) ?? 0);
     return (
-      difference || b.wheel.build[0] - a.wheel.build[0] || (a.wheel.build[1] < b.wheel.build[1] ? 1 : -1)
+      difference ||
+      b.wheel.buildTag[0] - a.wheel.buildTag[0] ||
+      (a.wheel.buildTag[1] < b.wheel.buildTag[1] ? 1 : -1)
     );
   }
 }

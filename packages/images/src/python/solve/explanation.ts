@@ -29,13 +29,13 @@ const REPORT_ORDER: readonly Obstacle['kind'][] = [
 export function blockedReleasesError(facts: readonly RequirementFact[], target: Target): ImageError {
   const { code, message } = resolutionError(facts, target);
   const dependents = facts.flatMap((fact) => fact.dependent ?? []);
-  const oldest = dependents
+  const oldestVersion = dependents
     .map(({ version }) => version)
     .sort(compareNewestFirst)
     .at(-1);
   const hint =
     dependents[0] &&
-    ` Older releases of ${dependents[0].name} were not tried; to try them, request ${dependents[0].name}<${oldest}.`;
+    ` Older releases of ${dependents[0].name} were not tried; to try them, request ${dependents[0].name}<${oldestVersion}.`;
   return new ImageError(code, message + (hint ?? ''));
 }
 
@@ -102,7 +102,7 @@ function obstacleError(group: RequirementGroup, obstacle: Obstacle, target: Targ
     case 'no-version':
       return new ImageError(
         'version_not_found',
-        `No release of ${group.name} matches ${group.text}${neededByText}; ${obstacle.newest === undefined ? 'there is none' : `the newest is ${obstacle.newest}`}.`,
+        `No release of ${group.name} matches ${group.text}${neededByText}; ${obstacle.newestVersion === undefined ? 'there is none' : `the newest is ${obstacle.newestVersion}`}.`,
       );
     case 'url':
       return new ImageError(
@@ -117,7 +117,7 @@ function obstacleError(group: RequirementGroup, obstacle: Obstacle, target: Targ
     case 'python':
       return pythonMismatchError(group, [obstacle.pythonRange], target);
     case 'refused':
-      return refusalError(group, obstacle.refused, neededByText, target);
+      return refusalError(group, obstacle.refusedReleases, neededByText, target);
   }
 }
 
@@ -127,14 +127,14 @@ function obstacleError(group: RequirementGroup, obstacle: Obstacle, target: Targ
  */
 function refusalError(
   group: RequirementGroup,
-  refused: readonly RefusedRelease[],
+  refusedReleases: readonly RefusedRelease[],
   neededByText: string,
   target: Target,
 ): ImageError {
   const releasesWithReason = (reason: RefusedRelease['reason']): readonly RefusedRelease[] =>
-    refused.filter((release) => release.reason === reason);
-  const [newest] = releasesWithReason('wheel');
-  if (newest) return noWheelError(group, newest, neededByText, target);
+    refusedReleases.filter((release) => release.reason === reason);
+  const [newestRelease] = releasesWithReason('wheel');
+  if (newestRelease) return noWheelError(group, newestRelease, neededByText, target);
   const pythonMismatches = releasesWithReason('python');
   if (pythonMismatches.length > 0)
     return pythonMismatchError(group, pythonMismatches[0]?.details ?? [], target);

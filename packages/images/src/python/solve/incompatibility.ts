@@ -37,17 +37,18 @@ export function factsOf<Reason>(incompatibility: Incompatibility<Reason>): Reaso
 
 /**
  * Derives an incompatibility from two others by resolution on the package `pivot`: whichever candidate it has, one of
- * the two applies, so the other terms of both cannot hold together. `full` is the set of all candidates of the package.
+ * the two applies, so the other terms of both cannot hold together. `allCandidates` is the set of all candidates of the
+ * package.
  */
 export function combine<Reason>(
   a: Incompatibility<Reason>,
   b: Incompatibility<Reason>,
-  pivot: { readonly id: string; readonly full: CandidateSet },
+  pivot: { readonly id: string; readonly allCandidates: CandidateSet },
 ): Incompatibility<Reason> {
   const terms = new Map(a.terms);
   for (const [id, set] of b.terms) terms.set(id, (terms.get(id) ?? set) & set);
   const union = (a.terms.get(pivot.id) ?? 0n) | (b.terms.get(pivot.id) ?? 0n);
-  if (union === pivot.full) terms.delete(pivot.id);
+  if (union === pivot.allCandidates) terms.delete(pivot.id);
   else terms.set(pivot.id, union);
   return { terms, cause: { kind: 'derived', parents: [a, b] } };
 }

@@ -10,7 +10,7 @@ export interface Assignment<Reason> {
 }
 
 /** The assignment with which an incompatibility became satisfied. */
-export interface Satisfaction<Reason> {
+export interface Satisfier<Reason> {
   readonly assignment: Assignment<Reason>;
   /** The level at which the incompatibility's other terms were already satisfied. */
   readonly previousLevel: number;
@@ -71,7 +71,7 @@ export class PartialSolution<Reason> {
   }
 
   /** Returns the first assignment after which all terms of a satisfied incompatibility hold. */
-  satisfaction(terms: ReadonlyMap<string, CandidateSet>): Satisfaction<Reason> {
+  findSatisfier(terms: ReadonlyMap<string, CandidateSet>): Satisfier<Reason> {
     const indexes = new Map([...terms].map(([id, set]) => [id, this.#indexOf(id, set)]));
     const index = Math.max(...indexes.values());
     const assignment = this.#assignments[index];

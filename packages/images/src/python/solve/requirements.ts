@@ -11,8 +11,8 @@ import type { Problem, Rule } from './solver.ts';
 /** Why a requirement cannot be met, regardless of the other choices. */
 export type Obstacle =
   | { readonly kind: 'unknown' }
-  | { readonly kind: 'no-version'; readonly newest: string | undefined }
-  | { readonly kind: 'refused'; readonly refused: readonly RefusedRelease[] }
+  | { readonly kind: 'no-version'; readonly newestVersion: string | undefined }
+  | { readonly kind: 'refused'; readonly refusedReleases: readonly RefusedRelease[] }
   | { readonly kind: 'url' }
   | { readonly kind: 'python'; readonly pythonRange: string }
   | { readonly kind: 'malformed' };
@@ -139,7 +139,7 @@ export class Requirements implements Problem<RequirementFact> {
     dependent: RequirementFact['dependent'],
   ): Rule<RequirementFact> {
     const releases = this.#context.catalogue.releases(name);
-    const allowed =
+    const allowedSet =
       url === undefined
         ? setOf(releases.candidates, ({ version }) => satisfiesSpecifier(version, specifier))
         : 0n;
@@ -148,10 +148,10 @@ export class Requirements implements Problem<RequirementFact> {
       name,
       text,
       ...(dependent && { dependent }),
-      ...(allowed === 0n && { obstacle }),
+      ...(allowedSet === 0n && { obstacle }),
     };
-    if (dependent && allowed === 0n) this.#recordUnmetRequirement(dependent.name, fact);
-    return { target: idWithExtras(name, extras), allowed, reason: fact };
+    if (dependent && allowedSet === 0n) this.#recordUnmetRequirement(dependent.name, fact);
+    return { target: idWithExtras(name, extras), allowedSet, reason: fact };
   }
 
   #recordUnmetRequirement(name: string, fact: RequirementFact): void {
@@ -168,18 +168,21 @@ export class Requirements implements Problem<RequirementFact> {
   ): Rule<RequirementFact> {
     return {
       target: id,
-      allowed: 0n,
+      allowedSet: 0n,
       reason: { dependent, name: dependent.name, text: dependent.name, obstacle },
     };
   }
 }
 
 /** Returns why a specifier allows no candidate. */
-function obstacleOf({ exists, candidates, refused }: ProjectReleases, specifier: Specifier): Obstacle {
+function obstacleOf(
+  { exists, candidates, refusedReleases }: ProjectReleases,
+  specifier: Specifier,
+): Obstacle {
   if (!exists) return { kind: 'unknown' };
-  const matchingReleases = refused.filter(({ version }) => satisfiesSpecifier(version, specifier));
-  if (matchingReleases.length > 0) return { kind: 'refused', refused: matchingReleases };
-  return { kind: 'no-version', newest: candidates[0]?.version ?? refused[0]?.version };
+  const matchingReleases = refusedReleases.filter(({ version }) => satisfiesSpecifier(version, specifier));
+  if (matchingReleases.length > 0) return { kind: 'refused', refusedReleases: matchingReleases };
+  return { kind: 'no-version', newestVersion: candidates[0]?.version ?? refusedReleases[0]?.version };
 }
 
 function nameOf(id: string): string {

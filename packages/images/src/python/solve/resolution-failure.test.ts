@@ -130,7 +130,7 @@ describe('a resolution', () => {
     expect(await resolve(['a<8'], releases)).toEqual(['a 1']);
   });
 
-  it('gives up at the limit of steps or of releases', async () => {
+  it('gives up at the step limit or the release limit', async () => {
     const manyReleases = Object.fromEntries(
       Array.from({ length: 60 }, (_, index) => [`${index + 1}`, [`b==${index + 1}`, 'c']]),
     );
@@ -140,7 +140,7 @@ describe('a resolution', () => {
       c: { '1': ['a'] },
     };
     expect(await resolutionError(['a', 'b'], releases, { maxSteps: 5 })).toMatch(
-      /^resolution_conflict: .*limit of steps/,
+      /^resolution_conflict: .*step limit/,
     );
     expect(await resolutionError(['a', 'b'], releases, { maxReads: 3 })).toMatch(
       /^resolution_conflict: .*among 3 releases/,

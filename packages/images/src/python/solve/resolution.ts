@@ -51,10 +51,10 @@ const MAX_READS = 400;
  * incompatible_platform, unsupported_package, integrity_error, resolution_conflict, and errors of the sources.
  */
 export async function resolveRequirements(
-  texts: readonly string[],
+  requirementTexts: readonly string[],
   options: ResolveOptions,
 ): Promise<Resolution> {
-  const requirements = texts.map(readRequirement);
+  const requirements = requirementTexts.map(readRequirement);
   const catalogue = new ReleaseCatalogue(options.sources, options.target);
   const reader = new MetadataReader(options);
   const metadataOf = (candidate: Candidate): Promise<Metadata | undefined> => reader.read(candidate);
@@ -110,7 +110,7 @@ function failureOf(
   if (proof) return resolutionError(factsOf(proof), target);
   return new ImageError(
     'resolution_conflict',
-    'No compatible set of releases was found within the limit of steps. Narrow the ranges, for example package>=2,<3.',
+    'No compatible set of releases was found within the step limit. Narrow the ranges, for example package>=2,<3.',
   );
 }
 
@@ -134,9 +134,9 @@ class MetadataReader {
         `No compatible set was found among ${limit} releases, the last one of ${availableWheel.wheel.name}. Narrow the ranges, for example ${availableWheel.wheel.name}>=2,<3.`,
       );
     }
-    const reading = this.#parse(availableWheel);
-    this.#cache.set(availableWheel.location, reading);
-    return reading;
+    const metadataPromise = this.#parse(availableWheel);
+    this.#cache.set(availableWheel.location, metadataPromise);
+    return metadataPromise;
   }
 
   /** Returns undefined if the metadata is invalid, or differs in name or version from the wheel's file name. */
@@ -168,12 +168,12 @@ function warningsOf(
   return requirements.flatMap(({ name, specifier, text }) => {
     const version = chosenReleases.find((release) => release.name === name)?.version;
     if (version === undefined) return [];
-    const { refused, candidates } = catalogue.releases(name);
+    const { refusedReleases, candidates } = catalogue.releases(name);
     const isNewerMatch = (other: { version: string }): boolean =>
       compareNewestFirst(other.version, version) < 0 &&
       !isPreRelease(other.version) &&
       satisfiesSpecifier(other.version, specifier);
-    const unusableRelease = refused.find(
+    const unusableRelease = refusedReleases.find(
       (other) => isNewerMatch(other) && (other.reason === 'wheel' || other.reason === 'python'),
     );
     const newerCandidate = candidates.find(isNewerMatch);

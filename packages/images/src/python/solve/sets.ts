@@ -10,7 +10,7 @@ export function fullSet(size: number): CandidateSet {
 }
 
 /** Returns the set with only "not installed". */
-export function absence(size: number): CandidateSet {
+export function absentSet(size: number): CandidateSet {
   return 1n << BigInt(size);
 }
 

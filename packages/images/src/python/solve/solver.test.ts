@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { byScale } from '../../../../../test/support/scale.ts';
+import { pickByScale } from '../../../../../test/support/scale.ts';
 import { bestIndex, contains } from './sets.ts';
 import { factsOf } from './incompatibility.ts';
 import { type Rule, solve } from './solver.ts';
@@ -23,7 +23,7 @@ interface Problem {
   readonly requirements: readonly { readonly target: number; readonly allowed: number }[];
 }
 
-const problems: fc.Arbitrary<Problem> = fc.record({
+const problemArbitrary: fc.Arbitrary<Problem> = fc.record({
   sizes: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 5, maxLength: 5 }),
   dependencies: fc.array(
     fc.record({
@@ -48,7 +48,7 @@ function ruleOf(
   reason: string,
 ): Rule<string> {
   const mask = (1 << (sizes[target] ?? 0)) - 1;
-  return { target: idOf(target), allowed: BigInt(allowed & mask), reason };
+  return { target: idOf(target), allowedSet: BigInt(allowed & mask), reason };
 }
 
 const solveProblem = (problem: Problem) =>
@@ -67,13 +67,13 @@ const solveProblem = (problem: Problem) =>
   );
 
 /** Returns whether the choice satisfies every rule. */
-function satisfiesRules(problem: Problem, chosen: ReadonlyMap<string, number>): boolean {
-  const isSatisfied = ({ target, allowed }: Rule<string>): boolean => {
-    const candidate = chosen.get(target);
-    return candidate !== undefined && contains(allowed, candidate);
+function satisfiesRules(problem: Problem, choice: ReadonlyMap<string, number>): boolean {
+  const isSatisfied = ({ target, allowedSet }: Rule<string>): boolean => {
+    const candidate = choice.get(target);
+    return candidate !== undefined && contains(allowedSet, candidate);
   };
   const dependencies = problem.dependencies.filter(
-    (dependency) => chosen.get(idOf(dependency.dependent)) === dependency.candidate,
+    (dependency) => choice.get(idOf(dependency.dependent)) === dependency.candidate,
   );
   return [...dependencies, ...problem.requirements].every((rule) => isSatisfied(ruleOf(problem, rule, '')));
 }
@@ -95,7 +95,7 @@ function isSolvable(problem: Problem): boolean {
 
 it('the solver finds a valid choice if and only if there is one, and otherwise a proof from facts', async () => {
   await fc.assert(
-    fc.asyncProperty(problems, async (problem) => {
+    fc.asyncProperty(problemArbitrary, async (problem) => {
       const solution = await solveProblem(problem);
       expect(solution.ok).toBe(isSolvable(problem));
       const isCorrect = solution.ok
@@ -103,13 +103,13 @@ it('the solver finds a valid choice if and only if there is one, and otherwise a
         : solution.proof !== undefined && factsOf(solution.proof).length > 0;
       expect(isCorrect).toBe(true);
     }),
-    { numRuns: byScale(500, 20_000) },
+    { numRuns: pickByScale(500, 20_000) },
   );
 });
 
 it('the facts of a proof suffice to exclude every choice', async () => {
   await fc.assert(
-    fc.asyncProperty(problems, async (problem) => {
+    fc.asyncProperty(problemArbitrary, async (problem) => {
       const solution = await solveProblem(problem);
       if (solution.ok || !solution.proof) return;
       const facts = new Set(factsOf(solution.proof));
@@ -119,7 +119,7 @@ it('the facts of a proof suffice to exclude every choice', async () => {
       );
       expect(isSolvable({ ...problem, requirements, dependencies })).toBe(false);
     }),
-    { numRuns: byScale(200, 5000) },
+    { numRuns: pickByScale(200, 5000) },
   );
 });
 

@@ -1,12 +1,12 @@
 import { combine, type Incompatibility } from './incompatibility.ts';
-import { absence, bestIndex, type CandidateSet, contains, fullSet, singleton } from './sets.ts';
+import { absentSet, bestIndex, type CandidateSet, contains, fullSet, singleton } from './sets.ts';
 import { PartialSolution } from './partial-solution.ts';
 
-/** Requires that the candidate of the package `target` is in `allowed`. */
+/** Requires that the candidate of the package `target` is in `allowedSet`. */
 export interface Rule<Reason> {
   readonly target: string;
   /** Empty if nothing is allowed. */
-  readonly allowed: CandidateSet;
+  readonly allowedSet: CandidateSet;
   /** Why the rule exists; proofs consist of these reasons. */
   readonly reason: Reason;
 }
@@ -55,11 +55,11 @@ class Solver<Reason> {
 
   /** Adds a rule of the author, or of a candidate. */
   addRule(rule: Rule<Reason>, candidate?: { readonly id: string; readonly index: number }): void {
-    if (candidate?.id === rule.target && contains(rule.allowed, candidate.index)) return;
+    if (candidate?.id === rule.target && contains(rule.allowedSet, candidate.index)) return;
     const terms = new Map<string, CandidateSet>();
-    const full = fullSet(this.#problem.sizeOf(rule.target));
+    const allCandidates = fullSet(this.#problem.sizeOf(rule.target));
     // Terms that are always true are omitted, because they cannot change.
-    if (rule.allowed !== 0n) terms.set(rule.target, full & ~rule.allowed);
+    if (rule.allowedSet !== 0n) terms.set(rule.target, allCandidates & ~rule.allowedSet);
     if (candidate) terms.set(candidate.id, singleton(candidate.index));
     const incompatibility: Incompatibility<Reason> = { terms, cause: { kind: 'fact', reason: rule.reason } };
     if (terms.size === 0) this.#proof = incompatibility;
@@ -70,7 +70,7 @@ class Solver<Reason> {
     for (let steps = 0; steps < maxSteps; steps++) {
       this.#propagate();
       if (this.#proof) return { ok: false, proof: this.#proof };
-      const id = this.#nextUndecided();
+      const id = this.#nextUndecidedId();
       if (id === undefined) return { ok: true, chosenIndexes: this.#chosenIndexes() };
       await this.#decide(id);
     }
@@ -85,15 +85,15 @@ class Solver<Reason> {
    * Returns a required package without a decision: one with a single remaining candidate, otherwise the one that was
    * required first.
    */
-  #nextUndecided(): string | undefined {
-    const undecided = [...this.#solution.ids()].filter(
+  #nextUndecidedId(): string | undefined {
+    const undecidedIds = [...this.#solution.ids()].filter(
       (id) => !this.#solution.decisions().has(id) && !this.#mayBeAbsent(id),
     );
-    return undecided.find((id) => isSingle(this.#solution.remainingCandidates(id))) ?? undecided[0];
+    return undecidedIds.find((id) => isSingle(this.#solution.remainingCandidates(id))) ?? undecidedIds[0];
   }
 
   #mayBeAbsent(id: string): boolean {
-    return (this.#solution.remainingCandidates(id) & absence(this.#problem.sizeOf(id))) !== 0n;
+    return (this.#solution.remainingCandidates(id) & absentSet(this.#problem.sizeOf(id))) !== 0n;
   }
 
   async #decide(id: string): Promise<void> {
@@ -101,10 +101,10 @@ class Solver<Reason> {
     const rules = await this.#problem.rulesOf(id, index);
     for (const rule of rules) this.addRule(rule, { id, index });
     this.#changedPackages.add(id);
-    const isBlocked = rules.some(({ target, allowed }) =>
+    const isBlocked = rules.some(({ target, allowedSet }) =>
       target === id
-        ? !contains(allowed, index)
-        : (this.#solution.remainingCandidates(target) & allowed) === 0n,
+        ? !contains(allowedSet, index)
+        : (this.#solution.remainingCandidates(target) & allowedSet) === 0n,
     );
     // A blocked candidate is left to propagation, which records the cause.
     if (!isBlocked) this.#solution.decide(id, singleton(index));
@@ -148,14 +148,14 @@ class Solver<Reason> {
   #unsatisfiedTerm({
     terms,
   }: Incompatibility<Reason>): readonly [string, CandidateSet] | 'none' | 'inconclusive' {
-    let unsatisfied: readonly [string, CandidateSet] | 'none' = 'none';
+    let unsatisfiedTerm: readonly [string, CandidateSet] | 'none' = 'none';
     for (const term of terms) {
       const remaining = this.#solution.remainingCandidates(term[0]);
       if ((remaining & ~term[1]) === 0n) continue;
-      if (unsatisfied !== 'none' || (remaining & term[1]) === 0n) return 'inconclusive';
-      unsatisfied = term;
+      if (unsatisfiedTerm !== 'none' || (remaining & term[1]) === 0n) return 'inconclusive';
+      unsatisfiedTerm = term;
     }
-    return unsatisfied;
+    return unsatisfiedTerm;
   }
 
   #derive(incompatibility: Incompatibility<Reason>, [id, set]: readonly [string, CandidateSet]): void {
@@ -167,7 +167,7 @@ class Solver<Reason> {
   #resolveConflict(conflict: Incompatibility<Reason>): void {
     let current = conflict;
     while (current.terms.size > 0) {
-      const { assignment, previousLevel } = this.#solution.satisfaction(current.terms);
+      const { assignment, previousLevel } = this.#solution.findSatisfier(current.terms);
       if (!assignment.cause || previousLevel < assignment.level) {
         this.#solution.backtrackTo(previousLevel);
         if (current !== conflict) this.#learn(current);
@@ -176,7 +176,7 @@ class Solver<Reason> {
       }
       current = combine(current, assignment.cause, {
         id: assignment.id,
-        full: fullSet(this.#problem.sizeOf(assignment.id)),
+        allCandidates: fullSet(this.#problem.sizeOf(assignment.id)),
       });
     }
     this.#proof = current;

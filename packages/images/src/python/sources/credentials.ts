@@ -9,8 +9,9 @@ export function withCredentials(context: BuildContext): BuildContext {
   const authorizationByOrigin = new Map<string, string>();
   for (const url of [...extraIndexes, index, pyodide]) {
     const { origin, username, password } = new URL(url ?? 'https://none.invalid');
-    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    if (username !== '') authorizationByOrigin.set(origin, `Basic ${Buffer.from(pair).toString('base64')}`);
+    const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    if (username !== '')
+      authorizationByOrigin.set(origin, `Basic ${Buffer.from(credentials).toString('base64')}`);
   }
   const headersFor = (url: string): { readonly [name: string]: string } => {
     const authorization = authorizationByOrigin.get(new URL(url).origin);

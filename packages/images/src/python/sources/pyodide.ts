@@ -1,6 +1,6 @@
 import type { BuildContext } from '../../builder.ts';
 import { parseWheelName } from '../pep/wheel-name.ts';
-import { remoteMetadata } from '../wheels/remote-metadata.ts';
+import { fetchMetadata } from '../wheels/remote-metadata.ts';
 import type { AvailableWheel, Source } from './source.ts';
 
 /** The wheels of a Pyodide distribution: file name → SHA-256, from the lock file of the interpreter's distribution. */
@@ -10,8 +10,12 @@ export type PyodideWheelDigests = Readonly<Record<string, string>>;
  * Returns a mirror of a Pyodide distribution as a source. Its files are verified with the digests of the distribution's
  * lock file.
  */
-export function pyodideMirror(url: string, wheelDigests: PyodideWheelDigests, context: BuildContext): Source {
-  const root = url.endsWith('/') ? url : `${url}/`;
+export function createPyodideSource(
+  url: string,
+  wheelDigests: PyodideWheelDigests,
+  context: BuildContext,
+): Source {
+  const rootUrl = url.endsWith('/') ? url : `${url}/`;
   const availableWheels = Object.entries(wheelDigests).flatMap(([filename, sha256]) => {
     const wheel = parseWheelName(filename);
     if (!wheel) return [];
@@ -19,7 +23,7 @@ export function pyodideMirror(url: string, wheelDigests: PyodideWheelDigests, co
       source: 'pyodide',
       filename,
       wheel,
-      location: new URL(filename, root).href,
+      location: new URL(filename, rootUrl).href,
       digest: `sha256:${sha256}`,
       size: undefined,
       requiresPython: '',
@@ -36,6 +40,6 @@ export function pyodideMirror(url: string, wheelDigests: PyodideWheelDigests, co
         matchingWheels.length === 0 ? undefined : { wheels: matchingWheels, sourceOnlyVersions: [] },
       );
     },
-    metadataOf: (availableWheel) => remoteMetadata(availableWheel, context),
+    metadataOf: (availableWheel) => fetchMetadata(availableWheel, context),
   };
 }

@@ -1,6 +1,6 @@
 import type { BuildContext } from '../../builder.ts';
 import { ImageError } from '../../error.ts';
-import { remoteMetadata } from '../wheels/remote-metadata.ts';
+import { fetchMetadata } from '../wheels/remote-metadata.ts';
 import type { AvailableWheel, Project, Source } from './source.ts';
 import { parseWheelName, type WheelName } from '../pep/wheel-name.ts';
 
@@ -62,12 +62,12 @@ function filesInJson(text: string, pageUrl: string): ListedFile[] | undefined {
       requiresPython: stringOrEmpty(file['requires-python']),
       size: typeof size === 'number' ? size : undefined,
       yanked: yanked === true ? '' : yanked === false ? undefined : stringOrUndefined(yanked),
-      metadata: metadataOf(file['core-metadata'] ?? file['data-dist-info-metadata']),
+      metadata: parseMetadataField(file['core-metadata'] ?? file['data-dist-info-metadata']),
     };
   });
 }
 
-function metadataOf(value: unknown): AvailableWheel['metadata'] {
+function parseMetadataField(value: unknown): AvailableWheel['metadata'] {
   if (value === true) return { digest: undefined };
   return isRecord(value) ? { digest: digestOf(value) } : undefined;
 }
@@ -78,8 +78,8 @@ const ATTRIBUTE = /([a-z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/gi;
 /** Reads the files of an HTML page. PEP 503 defines pages as flat lists of anchors, so no HTML parser is needed. */
 function filesInHtml(text: string, pageUrl: string): ListedFile[] | undefined {
   if (!/<(?:!doctype html|html|body|a)\b/i.test(text)) return undefined;
-  const base = attributesOf(/<base\b([^>]*)>/i.exec(text)?.[1] ?? '').get('href');
-  const baseUrl = absoluteUrl(base ?? '', pageUrl) ?? pageUrl;
+  const baseHref = attributesOf(/<base\b([^>]*)>/i.exec(text)?.[1] ?? '').get('href');
+  const baseUrl = absoluteUrl(baseHref ?? '', pageUrl) ?? pageUrl;
   return [...text.matchAll(ANCHOR)].flatMap(([, attributeText = '', label = '']) => {
     const attributes = attributesOf(attributeText);
     const url = absoluteUrl(attributes.get('href'), baseUrl);
@@ -92,7 +92,7 @@ function filesInHtml(text: string, pageUrl: string): ListedFile[] | undefined {
       requiresPython: attributes.get('data-requires-python') ?? '',
       size: undefined,
       yanked: attributes.get('data-yanked'),
-      metadata: metadataOf(
+      metadata: parseMetadataField(
         metadataHash === 'true' ? true : metadataHash === undefined ? undefined : hashesOf(metadataHash),
       ),
     };
@@ -101,8 +101,8 @@ function filesInHtml(text: string, pageUrl: string): ListedFile[] | undefined {
 
 function attributesOf(text: string): Map<string, string> {
   const pairs = [...text.matchAll(ATTRIBUTE)].map(
-    ([, name = '', double, single, bare]) =>
-      [name.toLowerCase(), decodeEntities(double ?? single ?? bare ?? '')] as const,
+    ([, name = '', doubleQuoted, singleQuoted, unquoted]) =>
+      [name.toLowerCase(), decodeEntities(doubleQuoted ?? singleQuoted ?? unquoted ?? '')] as const,
   );
   return new Map(pairs);
 }
@@ -156,18 +156,18 @@ const ACCEPT =
 const MAX_PAGE_BYTES = 64 * 2 ** 20;
 
 /** Returns a simple index (PEP 503, 691) as a source. `url` is the parent of the project pages. */
-export function simpleIndex(url: string, context: BuildContext): Source {
-  const root = url.endsWith('/') ? url : `${url}/`;
+export function createIndexSource(url: string, context: BuildContext): Source {
+  const rootUrl = url.endsWith('/') ? url : `${url}/`;
   return {
     kind: 'index',
-    find: (name) => find(name, root, context),
-    metadataOf: (availableWheel: AvailableWheel) => remoteMetadata(availableWheel, context),
+    find: (name) => find(name, rootUrl, context),
+    metadataOf: (availableWheel: AvailableWheel) => fetchMetadata(availableWheel, context),
   };
 }
 
-async function find(name: string, root: string, context: BuildContext): Promise<Project | undefined> {
+async function find(name: string, rootUrl: string, context: BuildContext): Promise<Project | undefined> {
   context.log(`Looking up ${name}`);
-  const page = await context.fetchPage(`${root}${name}/`, {
+  const page = await context.fetchPage(`${rootUrl}${name}/`, {
     maxBytes: MAX_PAGE_BYTES,
     headers: { accept: ACCEPT },
   });
@@ -175,7 +175,7 @@ async function find(name: string, root: string, context: BuildContext): Promise<
   const project =
     page.status === 200 ? parseIndexPage(new TextDecoder().decode(page.body), page.url) : undefined;
   if (project) return project;
-  const { host } = new URL(root);
+  const { host } = new URL(rootUrl);
   const reason =
     page.status === 200 ? 'with something that is not an index page' : `with status ${page.status}`;
   throw new ImageError('registry_unavailable', `The Python index ${host} responded ${reason} for ${name}.`);

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { ImageError } from '../../error.ts';
 import { parseMetadata } from '../pep/metadata.ts';
 import { parseWheelName, type WheelName } from '../pep/wheel-name.ts';
-import { metadataInFile } from '../wheels/wheel-metadata.ts';
+import { readMetadataFromFile } from '../wheels/wheel-metadata.ts';
 import type { AvailableWheel, Source } from './source.ts';
 
 interface WheelFile {
@@ -15,7 +15,7 @@ interface WheelFile {
 }
 
 /** Returns an operator's folder of wheels as a source. */
-export function wheelhouse(folder: string): Source {
+export function createWheelhouseSource(folder: string): Source {
   let listing: Promise<Map<string, WheelFile[]>> | undefined;
   return {
     kind: 'wheelhouse',
@@ -28,7 +28,7 @@ export function wheelhouse(folder: string): Source {
         sourceOnlyVersions: [],
       };
     },
-    metadataOf: ({ filename }) => metadataInFile(join(folder, filename)),
+    metadataOf: ({ filename }) => readMetadataFromFile(join(folder, filename)),
   };
 }
 
@@ -54,7 +54,7 @@ async function listWheels(folder: string): Promise<Map<string, WheelFile[]>> {
 
 async function toAvailableWheel(folder: string, { filename, wheel }: WheelFile): Promise<AvailableWheel> {
   const path = join(folder, filename);
-  const metadata = parseMetadata(await metadataInFile(path));
+  const metadata = parseMetadata(await readMetadataFromFile(path));
   return {
     source: 'wheelhouse',
     filename,

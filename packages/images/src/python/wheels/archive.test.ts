@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { zip, type ZipEntry } from '../../../../../test/support/python/zip.ts';
+import { createZip, type ZipEntry } from '../../../../../test/support/python/zip.ts';
 import { isImageError } from '../../error.ts';
 import { withArchive } from './archive.ts';
 import { contentsOf, modulesOf } from './contents.ts';
@@ -33,7 +33,7 @@ async function unpack(bytes: Uint8Array): Promise<Record<string, string> | strin
 
 describe('archives', () => {
   it('are read by path, compressed or not', async () => {
-    const archive = zip([
+    const archive = createZip([
       { path: 'a/', isCompressed: false },
       { path: 'a/b.py', content: 'x = 1\n'.repeat(500) },
       { path: 'ü.txt', content: 'y', isCompressed: false, mode: 0o100644 },
@@ -78,12 +78,12 @@ describe('archives', () => {
       Array.from({ length: 60 }, (_, i) => ({ path: `${i}`, content: 'x', claimedSize: 2 ** 20 * 9 })),
       /^image_too_large/,
     ],
-  ])('are refused with %s', async (_what, entries, expected) => {
-    expect(await unpack(zip(entries))).toMatch(expected);
+  ])('are refused with %s', async (_description, entries, expected) => {
+    expect(await unpack(createZip(entries))).toMatch(expected);
   });
 
   it('are refused if they are truncated or not zip archives', async () => {
-    const archive = zip([{ path: 'a.py', content: 'x = 1\n'.repeat(1_000), isCompressed: false }]);
+    const archive = createZip([{ path: 'a.py', content: 'x = 1\n'.repeat(1_000), isCompressed: false }]);
     const brokenArchives = [Buffer.from('<html>'), archive.subarray(0, 3_000), archive.subarray(3_000)];
     const outcomes = await Promise.all(brokenArchives.map(unpack));
     for (const outcome of outcomes) expect(outcome).toMatch(/^unsupported_package: The archive is invalid/);
@@ -99,8 +99,8 @@ describe('archives', () => {
     const paths = [join(folder, '1.zip'), join(folder, '2.zip')] as const;
     for (const path of paths) await writeStoredZip(path, files());
     const read = (path: string) =>
-      withArchive(path, (found) =>
-        Promise.all(found.map(async (file) => [file.path, (await file.read()).toString('hex')])),
+      withArchive(path, (archiveFiles) =>
+        Promise.all(archiveFiles.map(async (file) => [file.path, (await file.read()).toString('hex')])),
       );
     const [first, second] = await Promise.all(paths.map(read));
     expect(first).toEqual([
@@ -112,12 +112,12 @@ describe('archives', () => {
 });
 
 describe('wheels', () => {
-  const archiveOf = (paths: readonly string[]) =>
+  const createFiles = (paths: readonly string[]) =>
     paths.map((path) => ({ path, size: 0, read: () => Promise.resolve(Buffer.alloc(0)) }));
 
   it('provide files for a site folder, except those that run at startup', () => {
     const { files, startupFiles, modules } = contentsOf(
-      archiveOf([
+      createFiles([
         'pkg/__init__.py',
         'pkg/data.json',
         'pkg/__pycache__/__init__.cpython-314.pyc',
@@ -175,7 +175,7 @@ describe('wheels', () => {
       ['jsx'],
     ],
     ['no data', ['pkg/__init__.py', 'share/readme.txt', 'not-a-name/x.py', 'pkg/templates/t.py'], ['pkg']],
-  ])('have modules that can be imported: %s', (_what, paths, modules) => {
+  ])('have modules that can be imported: %s', (_description, paths, modules) => {
     expect(modulesOf(paths)).toEqual(modules);
   });
 });

@@ -7,7 +7,7 @@ import {
   type ZipFile,
 } from 'yauzl';
 import { ImageError } from '../../error.ts';
-import { MAX_RATIO, MAX_SITE_BYTES, MAX_FILES, SMALL_ENTRY_BYTES } from './limits.ts';
+import { MAX_COMPRESSION_RATIO, MAX_SITE_BYTES, MAX_FILES, SMALL_ENTRY_BYTES } from './limits.ts';
 
 /** A file in an archive; it is read on demand. */
 export interface ArchiveFile {
@@ -19,10 +19,15 @@ export interface ArchiveFile {
 }
 
 /** Options with which yauzl verifies the names and sizes of files. */
-const STRICT = { lazyEntries: true, autoClose: false, strictFileNames: true, validateEntrySizes: true };
+const STRICT_OPTIONS = {
+  lazyEntries: true,
+  autoClose: false,
+  strictFileNames: true,
+  validateEntrySizes: true,
+};
 
 const MADE_BY_UNIX = 3;
-const FILE_TYPE = 0o170000;
+const FILE_TYPE_MASK = 0o170000;
 const REGULAR_FILE = 0o100000;
 
 /**
@@ -46,8 +51,8 @@ export async function withArchive<T>(
 async function open(source: Parameters<typeof withArchive>[0]): Promise<ZipFile> {
   return withImageErrors(async () =>
     typeof source === 'string'
-      ? openPromise(source, STRICT)
-      : fromRandomAccessReaderPromise(source.reader, source.size, STRICT),
+      ? openPromise(source, STRICT_OPTIONS)
+      : fromRandomAccessReaderPromise(source.reader, source.size, STRICT_OPTIONS),
   );
 }
 
@@ -74,21 +79,21 @@ async function filesOf(zip: ZipFile): Promise<ArchiveFile[]> {
 function checkEntry(entry: Entry): void {
   const { fileName, compressedSize, uncompressedSize, versionMadeBy, externalFileAttributes } = entry;
   if (
-    fileName.split('/').some((part) => part === '' || part === '.' || part === '..') ||
+    fileName.split('/').some((segment) => segment === '' || segment === '.' || segment === '..') ||
     /[\0-\x1f]/.test(fileName)
   ) {
     throw unsupportedError(`has a file with the name ${quotedName(entry)}`);
   }
-  const type = (externalFileAttributes >>> 16) & FILE_TYPE;
+  const type = (externalFileAttributes >>> 16) & FILE_TYPE_MASK;
   if (versionMadeBy >> 8 === MADE_BY_UNIX && type !== 0 && type !== REGULAR_FILE)
     throw unsupportedError(`has a link or device ${quotedName(entry)}`);
   if (!entry.canDecodeFileData())
     throw unsupportedError(
       `has the file ${quotedName(entry)}, which is encrypted or has an unsupported compression`,
     );
-  if (uncompressedSize > SMALL_ENTRY_BYTES && uncompressedSize > compressedSize * MAX_RATIO) {
+  if (uncompressedSize > SMALL_ENTRY_BYTES && uncompressedSize > compressedSize * MAX_COMPRESSION_RATIO) {
     throw tooLargeError(
-      `the file ${quotedName(entry)}, which unpacks to more than ${MAX_RATIO} times its size`,
+      `the file ${quotedName(entry)}, which unpacks to more than ${MAX_COMPRESSION_RATIO} times its size`,
     );
   }
 }
@@ -102,8 +107,8 @@ async function withImageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const isPlain = error instanceof Error && error.constructor === Error && !('code' in error);
-    if (!isPlain) throw error;
+    const isLibraryError = error instanceof Error && error.constructor === Error && !('code' in error);
+    if (!isLibraryError) throw error;
     throw unsupportedError(`is invalid: ${error.message}`, error);
   }
 }

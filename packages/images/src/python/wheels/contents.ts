@@ -1,7 +1,7 @@
 import type { ArchiveFile } from './archive.ts';
 
 /** The files of a wheel that belong in the site folder (site-packages) of an image, by path. */
-export interface Contents {
+export interface WheelContents {
   readonly files: ReadonlyMap<string, ArchiveFile>;
   /** Importable names such as `bs4`, public ones first. */
   readonly modules: readonly string[];
@@ -24,7 +24,7 @@ const OTHER_DATA = /^[^/]+\.data\//;
 const SITE_DATA = /^[^/]+\.data\/(?:purelib|platlib)\//;
 
 /** Selects the contents of an unpacked wheel. */
-export function contentsOf(archiveFiles: readonly ArchiveFile[]): Contents {
+export function contentsOf(archiveFiles: readonly ArchiveFile[]): WheelContents {
   const files = new Map<string, ArchiveFile>();
   const startupFiles: string[] = [];
   for (const file of archiveFiles) {

@@ -6,9 +6,9 @@ import type { LockedWheel } from '../lock.ts';
 import { parseMetadata } from '../pep/metadata.ts';
 import { digestOf } from '../sources/wheelhouse.ts';
 import { type ArchiveFile, withArchive } from './archive.ts';
-import { type Contents, contentsOf, startupWarning } from './contents.ts';
+import { type WheelContents, contentsOf, startupWarning } from './contents.ts';
 import { MAX_WHEEL_BYTES } from './limits.ts';
-import { metadataAmong } from './wheel-metadata.ts';
+import { readMetadata } from './wheel-metadata.ts';
 
 /** Fetches a locked wheel, verifies its digest, and returns its path. */
 async function fetchWheel(wheel: LockedWheel, context: BuildContext): Promise<string> {
@@ -46,26 +46,28 @@ export interface UnpackedWheels {
 interface OpenWheel {
   readonly wheel: LockedWheel;
   readonly files: readonly ArchiveFile[];
-  readonly contents: Contents;
+  readonly contents: WheelContents;
 }
 
-/** Fetches the wheels sequentially, and calls `put` with the files of each. `verb` begins the progress message. */
+/**
+ * Fetches the wheels sequentially, and calls `onWheel` with the files of each. `activity` begins the progress message.
+ */
 export async function unpackWheels(
   wheels: readonly LockedWheel[],
   context: BuildContext,
-  { verb, put }: { verb: string; put: (wheel: OpenWheel) => Promise<void> },
+  { verb: activity, put: onWheel }: { verb: string; put: (wheel: OpenWheel) => Promise<void> },
 ): Promise<UnpackedWheels> {
   const modules = new Map<string, readonly string[]>();
   const warnings: string[] = [];
   for (const wheel of wheels) {
     context.signal.throwIfAborted();
-    context.reportProgress(`${verb} ${wheel.name} ${wheel.version}`);
+    context.reportProgress(`${activity} ${wheel.name} ${wheel.version}`);
     const path = await fetchWheel(wheel, context);
     await withWheel(wheel, path, async (files) => {
       const contents = contentsOf(files);
       modules.set(wheel.name, contents.modules);
       if (contents.startupFiles.length > 0) warnings.push(startupWarning(wheel.name, contents.startupFiles));
-      await put({ wheel, files, contents });
+      await onWheel({ wheel, files, contents });
     });
   }
   return { modules, warnings };
@@ -93,7 +95,7 @@ async function withWheel<T>(
  * Throws ImageError integrity_error.
  */
 async function checkMetadata({ requires }: LockedWheel, files: readonly ArchiveFile[]): Promise<void> {
-  const metadata = parseMetadata(await metadataAmong(files));
+  const metadata = parseMetadata(await readMetadata(files));
   if (metadata && JSON.stringify(metadata.requires) === JSON.stringify(requires)) return;
   throw new ImageError('integrity_error', 'Its requirements differ from those in the index.');
 }

@@ -5,7 +5,7 @@ import type { BuildContext } from '../../builder.ts';
 import { ImageError, isImageError } from '../../error.ts';
 import type { AvailableWheel } from '../sources/source.ts';
 import { MAX_WHEEL_BYTES } from './limits.ts';
-import { metadataInFile, metadataInReader } from './wheel-metadata.ts';
+import { readMetadataFromFile, readMetadataFromReader } from './wheel-metadata.ts';
 
 const MAX_METADATA_BYTES = 4 * 2 ** 20;
 
@@ -19,7 +19,7 @@ const SMALL_WHEEL_BYTES = 256 * 2 ** 10;
  * Returns the METADATA of a wheel in an index: from a separate file (PEP 658, 714), otherwise by range requests,
  * otherwise from the whole file.
  */
-export async function remoteMetadata(availableWheel: AvailableWheel, context: BuildContext): Promise<string> {
+export async function fetchMetadata(availableWheel: AvailableWheel, context: BuildContext): Promise<string> {
   return (
     (await fetchSeparateFile(availableWheel, context)) ??
     (await fetchByRanges(availableWheel, context)) ??
@@ -52,7 +52,7 @@ async function fetchByRanges(
 ): Promise<string | undefined> {
   if (size === undefined || size <= SMALL_WHEEL_BYTES) return undefined;
   try {
-    return await metadataInReader(new RemoteFile(location, size, context), size);
+    return await readMetadataFromReader(new RemoteFile(location, size, context), size);
   } catch (error) {
     if (error instanceof RangesUnsupportedError) return undefined;
     throw error;
@@ -66,7 +66,7 @@ async function fetchWholeWheel(
   if (digest === undefined)
     throw new ImageError('integrity_error', `The index has no digest for ${filename}.`);
   const { path } = await context.fetchVerified(location, digest, { maxBytes: MAX_WHEEL_BYTES });
-  return metadataInFile(path);
+  return readMetadataFromFile(path);
 }
 
 /** Thrown if a server does not support range requests. */
@@ -89,10 +89,10 @@ class RemoteFile extends RandomAccessReader {
 
   override _readStreamForRange(start: number, end: number): Readable {
     const read = (): Promise<Buffer> => this.#read(start, end);
-    async function* parts(): AsyncGenerator<Buffer> {
+    async function* chunks(): AsyncGenerator<Buffer> {
       yield await read();
     }
-    return Readable.from(parts(), { objectMode: false });
+    return Readable.from(chunks(), { objectMode: false });
   }
 
   async #read(start: number, end: number): Promise<Buffer> {

@@ -14,7 +14,7 @@ import type { NativeJob } from './job.ts';
 const job = JSON.parse(readFileSync(JAIL_PATHS.job, 'utf8')) as NativeJob;
 
 /** Returns the command line of the job and its additional environment. */
-function commandOf(): { command: readonly string[]; environment: Readonly<Record<string, string>> } {
+function prepareCommand(): { command: readonly string[]; environment: Readonly<Record<string, string>> } {
   switch (job.language) {
     case 'javascript':
       return { command: [process.execPath, `${JAIL_PATHS.boot}/javascript.cjs`], environment: {} };
@@ -47,7 +47,7 @@ function startForwarding(onReady: () => void): void {
 }
 
 startForwarding(() => {
-  const { command, environment } = commandOf();
+  const { command, environment } = prepareCommand();
   const [file = '', ...args] = command;
   const hasResult = job.language === 'javascript' || job.language === 'python';
   const child = spawn(file, args, {

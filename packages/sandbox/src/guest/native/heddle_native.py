@@ -36,9 +36,9 @@ def _run(code, namespace):
         exec(code, namespace)
     main = namespace.pop(heddle_source.MAIN, None)
     if main is not None:
-        returned = main()
+        result = main()
         is_async = main.__code__.co_flags & inspect.CO_COROUTINE
-        return asyncio.run(_await(returned)) if is_async else returned
+        return asyncio.run(_await(result)) if is_async else result
     for name in reversed(namespace):
         if name.startswith("__") and name.endswith(_RESULT_SUFFIX):
             return namespace[name]

@@ -10,11 +10,11 @@ import type { NativeJob } from './job.ts';
 
 /** Runs a job's JavaScript code in a separate Node.js process and writes the result. */
 
-type Body = (...values: unknown[]) => Promise<unknown>;
+type UserFunction = (...values: unknown[]) => Promise<unknown>;
 type Namespace = Readonly<Record<string, unknown>>;
 
 const MAX_CHARS = 8_000;
-const AsyncFunction = (async () => undefined).constructor as new (...parts: string[]) => Body;
+const AsyncFunction = (async () => undefined).constructor as new (...parts: string[]) => UserFunction;
 
 /** Writes the result: `D` and the value as JSON, or `E` and the error as JSON, as in messages (child/bridge.ts). */
 function finish(kind: 'D' | 'E', json: string): never {
@@ -38,14 +38,14 @@ function syntaxErrorLine(code: string): number | undefined {
   }
 }
 
-function fail(phase: GuestError['phase'], thrown: unknown, code: string): never {
-  const error = thrown instanceof Error ? thrown : null;
+function fail(phase: GuestError['phase'], thrownValue: unknown, code: string): never {
+  const error = thrownValue instanceof Error ? thrownValue : null;
   const line = phase === 'compile' ? syntaxErrorLine(code) : undefined;
   const fields: GuestError = {
     phase,
     index: 0,
     name: truncate(error?.name ?? 'Error').slice(0, 100),
-    message: truncate(error?.message ?? thrown),
+    message: truncate(error?.message ?? thrownValue),
     stack: truncate(error?.stack ?? ''),
     ...(line !== undefined && { line }),
   };
@@ -106,17 +106,17 @@ async function run(): Promise<void> {
   for (const [name, text] of Object.entries(globals))
     Object.assign(globalThis, { [name]: JSON.parse(text) as unknown });
   Object.assign(globalThis, { require: createRequire(`${JAIL_PATHS.boot}/block.cjs`) });
-  let body: Body;
+  let userFunction: UserFunction;
   try {
     const source = `${rewriteImports(code)}\n//# sourceURL=${USER_FILE}`;
-    body = new AsyncFunction(DYNAMIC_IMPORT, STATIC_IMPORT, ...Object.keys(values), source);
+    userFunction = new AsyncFunction(DYNAMIC_IMPORT, STATIC_IMPORT, ...Object.keys(values), source);
   } catch (error) {
     fail('compile', error, code);
   }
   let value: unknown;
   try {
     const modules = await loadImports(code);
-    value = await body(
+    value = await userFunction(
       (specifier: string) => import(specifier),
       (specifier: string, names: readonly string[]) =>
         completeNamespace(specifier, names, modules.get(specifier)),

@@ -19,8 +19,8 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: 15 });
 
 function urlOf({ protocol, hostname, host, port, path }: RequestOptions, defaultProtocol: string): string {
   const hostName = hostname ?? host ?? 'localhost';
-  const portPart = port === undefined || port === null || port === '' ? '' : `:${port}`;
-  return `${protocol ?? defaultProtocol}//${hostName.includes(':') && !hostName.startsWith('[') ? `[${hostName}]` : hostName}${portPart}${path ?? '/'}`;
+  const portSuffix = port === undefined || port === null || port === '' ? '' : `:${port}`;
+  return `${protocol ?? defaultProtocol}//${hostName.includes(':') && !hostName.startsWith('[') ? `[${hostName}]` : hostName}${portSuffix}${path ?? '/'}`;
 }
 
 /** Returns a replacement for `http.request` or `https.request`. */
@@ -39,7 +39,7 @@ function createProxiedRequest(defaultProtocol: string) {
     if (options.socketPath !== undefined && options.socketPath !== null)
       return originalRequest(options, onResponse);
     const { method, headers, timeout, signal } = options;
-    const request: RequestOptions = {
+    const proxiedOptions: RequestOptions = {
       socketPath,
       agent,
       path: urlOf(options, defaultProtocol),
@@ -48,7 +48,10 @@ function createProxiedRequest(defaultProtocol: string) {
       ...(timeout !== undefined && { timeout }),
       ...(signal !== undefined && { signal }),
     };
-    return originalRequest(request, typeof optionsOrCallback === 'function' ? optionsOrCallback : onResponse);
+    return originalRequest(
+      proxiedOptions,
+      typeof optionsOrCallback === 'function' ? optionsOrCallback : onResponse,
+    );
   };
 }
 

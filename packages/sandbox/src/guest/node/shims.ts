@@ -23,7 +23,7 @@ function parse(query: string, separator = '&', equals = '='): Record<string, str
     const equalsIndex = pair.indexOf(equals);
     const [name, value] = (
       equalsIndex < 0 ? [pair, ''] : [pair.slice(0, equalsIndex), pair.slice(equalsIndex + equals.length)]
-    ).map((part) => unescape((part as string).replaceAll('+', ' '))) as [string, string];
+    ).map((component) => unescape((component as string).replaceAll('+', ' '))) as [string, string];
     const previousValue = values[name];
     values[name] =
       previousValue === undefined
@@ -47,15 +47,15 @@ const querystring = { escape, unescape, parse, stringify, decode: parse, encode:
 
 declare const require: (name: string) => unknown;
 
-interface Stream {
+interface StreamModule {
   readonly promises: unknown;
 }
 
-interface Assert {
+interface AssertModule {
   readonly strict: unknown;
 }
 
-interface Path {
+interface PathModule {
   readonly posix: unknown;
 }
 
@@ -65,7 +65,7 @@ export const completeBuiltins = {
     return require('assert/');
   },
   get 'assert/strict'() {
-    return (require('assert/') as Assert).strict;
+    return (require('assert/') as AssertModule).strict;
   },
   get buffer() {
     return { Buffer, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1 }, atob, btoa };
@@ -77,7 +77,7 @@ export const completeBuiltins = {
     return require('path-browserify');
   },
   get 'path/posix'() {
-    return (require('path-browserify') as Path).posix;
+    return (require('path-browserify') as PathModule).posix;
   },
   get querystring() {
     return querystring;
@@ -86,7 +86,7 @@ export const completeBuiltins = {
     return require('readable-stream');
   },
   get 'stream/promises'() {
-    return (require('readable-stream') as Stream).promises;
+    return (require('readable-stream') as StreamModule).promises;
   },
   get string_decoder() {
     return require('string_decoder/');

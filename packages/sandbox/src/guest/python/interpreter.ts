@@ -12,7 +12,7 @@ import { removeStartupGlobals, type StartupFiles } from './startup-globals.ts';
 import { type FileSystem, SITE_SETUP, mountSite } from './site.ts';
 
 /** Sources of the Python modules in every interpreter, by name. An image's own `requests` takes precedence. */
-const MODULES = {
+const MODULE_SOURCES = {
   heddle_values: values,
   heddle_streams: streams,
   heddle_source: source,
@@ -83,7 +83,7 @@ export async function start({ snapshot, site }: StartupFiles): Promise<Runtime> 
   }
   if (snapshot === null) {
     const install = pyodide.runPython(loader + '\ninstall') as InstallFunction;
-    install(JSON.stringify(MODULES));
+    install(JSON.stringify(MODULE_SOURCES));
     // A snapshot cannot contain references from this realm to Python objects.
     install.destroy();
     return { start: () => undefined };

@@ -1,9 +1,9 @@
-import { deliver } from '../calls.ts';
+import { settleCall } from '../calls.ts';
 import { installConsole } from '../console.ts';
 import { connect, reopen, send } from '../channel.ts';
 import { define, apply, NativeUint8Array, NativePromise } from '../primordials.ts';
 import { sendError } from '../report.ts';
-import { fire, installTimers, onMicrotaskError } from '../timers.ts';
+import { fireTimer, installTimers, onMicrotaskError } from '../timers.ts';
 import { installWebGlobals } from '../web/install.ts';
 import { evaluate, makeSnapshot, readFile, start, type Runtime } from './interpreter.ts';
 import { installRequest, installXhr } from './xhr.ts';
@@ -123,8 +123,8 @@ function enter(...args: InvocationArgs): unknown {
   resetTurnCount();
   try {
     if (args[0] === 'run') run(args);
-    else if (args[0] === 'timer') fire(args[1]);
-    else if (args[0] === 'answer') deliver(args[1], args[2], args[3], args[4]);
+    else if (args[0] === 'timer') fireTimer(args[1]);
+    else if (args[0] === 'answer') settleCall(args[1], args[2], args[3], args[4]);
     else if (args[0] === 'boot') void boot();
     else return serveBuilder(args);
   } catch (error) {

@@ -1,5 +1,5 @@
 /** Folder of an image's packages in the interpreter's file system. */
-export const SITE = '/opt/site';
+export const SITE_FOLDER = '/opt/site';
 
 /** The part of Emscripten's file system that is used. */
 export interface FileSystem {
@@ -28,7 +28,7 @@ export function mountSite(fileSystem: FileSystem, archive: ArrayBuffer): void {
     const nameLength = view.getUint16(entryOffset + 28, true);
     const localHeaderOffset = view.getUint32(entryOffset + 42, true);
     const name = new Uint8Array(archive, entryOffset + DIRECTORY_ENTRY_BYTES, nameLength);
-    const path = `${SITE}/${new TextDecoder().decode(name)}`;
+    const path = `${SITE_FOLDER}/${new TextDecoder().decode(name)}`;
     const folder = path.slice(0, path.lastIndexOf('/'));
     if (!folders.has(folder)) fileSystem.mkdirTree(folder);
     folders.add(folder);
@@ -43,6 +43,6 @@ export function mountSite(fileSystem: FileSystem, archive: ArrayBuffer): void {
  * restored from the snapshot.
  */
 export const SITE_SETUP = `import importlib, random, sys
-if "${SITE}" not in sys.path: sys.path.append("${SITE}")
+if "${SITE_FOLDER}" not in sys.path: sys.path.append("${SITE_FOLDER}")
 importlib.invalidate_caches()
 for generator in vars(random).pop("heddle_generators", ()): generator.seed()`;

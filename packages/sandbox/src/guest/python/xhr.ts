@@ -37,7 +37,7 @@ interface ResponseHead {
   readonly headers: [string, string][];
 }
 
-const toBody = (body: unknown): string =>
+const toBinaryBody = (body: unknown): string =>
   toBinary(typeof body === 'string' ? encode(body) : bytesOf(body, 'The body'));
 
 /** The synchronous part of XMLHttpRequest, which Python's HTTP libraries use where there are no sockets. */
@@ -71,7 +71,11 @@ class SynchronousRequest {
   send(body: unknown = null): void {
     const head = { url: this.#url, method: this.#method, headers: this.#headers, redirect: 'follow' };
     const answer = readAnswer(
-      bridge.call('fetch', JSON.stringify(head), body === null || body === undefined ? null : toBody(body)),
+      bridge.call(
+        'fetch',
+        JSON.stringify(head),
+        body === null || body === undefined ? null : toBinaryBody(body),
+      ),
     );
     if (!answer.ok) {
       const error = new Error((JSON.parse(answer.head) as { message: string }).message);

@@ -109,16 +109,16 @@ function decodeUtf8(bytes: Uint8Array, isStreaming: boolean): DecodeResult {
 
 /** UTF-16LE decoder of the Encoding standard: a surrogate without its pair, or an odd last byte, becomes U+FFFD. */
 function decodeUtf16(bytes: Uint8Array, isStreaming: boolean): DecodeResult {
-  let units = '';
+  let codeUnits = '';
   for (let index = 0; index + 1 < bytes.length; index += 2)
-    units += String.fromCharCode((bytes[index] as number) | ((bytes[index + 1] as number) << 8));
+    codeUnits += String.fromCharCode((bytes[index] as number) | ((bytes[index + 1] as number) << 8));
   // The pair of a high surrogate at the end may be in the next bytes.
-  const completeUnits = units.replace(/[\ud800-\udbff]$/, '');
-  const incompleteBytes = bytes.length - 2 * completeUnits.length;
-  const text = completeUnits.toWellFormed();
-  if (isStreaming) return { text, incompleteBytes, isValid: text === completeUnits };
+  const completeCodeUnits = codeUnits.replace(/[\ud800-\udbff]$/, '');
+  const incompleteBytes = bytes.length - 2 * completeCodeUnits.length;
+  const text = completeCodeUnits.toWellFormed();
+  if (isStreaming) return { text, incompleteBytes, isValid: text === completeCodeUnits };
   if (incompleteBytes > 0) return { text: `${text}\ufffd`, incompleteBytes: 0, isValid: false };
-  return { text, incompleteBytes: 0, isValid: text === completeUnits };
+  return { text, incompleteBytes: 0, isValid: text === completeCodeUnits };
 }
 
 function decodeWindows1252(bytes: Uint8Array): string {
@@ -197,10 +197,10 @@ export class TextDecoder {
 
   #prependPending(bytes: Uint8Array): Uint8Array {
     if (this.#pendingBytes.length === 0) return bytes;
-    const joined = new Uint8Array(this.#pendingBytes.length + bytes.length);
-    joined.set(this.#pendingBytes);
-    joined.set(bytes, this.#pendingBytes.length);
+    const joinedBytes = new Uint8Array(this.#pendingBytes.length + bytes.length);
+    joinedBytes.set(this.#pendingBytes);
+    joinedBytes.set(bytes, this.#pendingBytes.length);
     this.#pendingBytes = new Uint8Array(0);
-    return joined;
+    return joinedBytes;
   }
 }

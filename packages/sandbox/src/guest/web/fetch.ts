@@ -128,8 +128,10 @@ export async function fetch(input: unknown, init: FetchInit = {}): Promise<Respo
     redirect: String(init.redirect ?? 'follow'),
   };
   if (init.signal?.aborted === true) throw init.signal.reason;
-  const call = callHost('fetch', head, body && toBinary(body.bytes));
-  const answer = await (init.signal ? Promise.race([call, rejectOnAbort(init.signal)]) : call);
+  const answerPromise = callHost('fetch', head, body && toBinary(body.bytes));
+  const answer = await (init.signal
+    ? Promise.race([answerPromise, rejectOnAbort(init.signal)])
+    : answerPromise);
   const { url, redirected, ...responseInit } = answer.head as ResponseHead;
   return withUrl(new Response(fromBinary(answer.body), responseInit), url, redirected);
 }

@@ -20,13 +20,13 @@ def touch(module):
 
 def main(names):
     """Imports modules. Returns as JSON all loaded modules in load order, and the ones that failed."""
-    initial = set(sys.modules)
-    failed = []
+    initial_modules = set(sys.modules)
+    failures = []
     for name in loads(names):
         try:
             touch(importlib.import_module(name))
         except BaseException as error:
             message = f"{type(error).__name__}: {error}"
             stack = "".join(traceback.format_exception(error, limit=-8))
-            failed.append({"module": name, "message": message[:1_000], "stack": stack[-2_000:]})
-    return dumps({"order": [name for name in sys.modules if name not in initial], "failed": failed})
+            failures.append({"module": name, "message": message[:1_000], "stack": stack[-2_000:]})
+    return dumps({"order": [name for name in sys.modules if name not in initial_modules], "failed": failures})

@@ -27,7 +27,7 @@ def refuse_with(reason):
     return refuse
 
 
-def guard():
+def install_guards():
     """Makes operations fail if their results must not be in a snapshot. Returns a function that undoes this."""
     dlopen, seed, original_import = _ctypes.dlopen, random.Random.seed, builtins.__import__
 
@@ -62,23 +62,23 @@ def guard():
         (random.Random, "seed", guarded_seed),
         (builtins, "__import__", guarded_import),
     )
-    saved = [(owner, name, getattr(owner, name)) for owner, name, _ in guards]
-    for owner, name, guarded in guards:
-        setattr(owner, name, guarded)
+    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in guards]
+    for owner, name, replacement in guards:
+        setattr(owner, name, replacement)
 
-    def lift():
-        for owner, name, value in saved:
+    def remove_guards():
+        for owner, name, value in originals:
             setattr(owner, name, value)
 
-    return lift
+    return remove_guards
 
 
 def main(names):
-    """Imports modules under guard. Returns as JSON the imported ones, and the refused ones with the reason."""
+    """Imports modules while the guards are installed. Returns as JSON the imported ones, and the refused ones with the reason."""
     imported = []
     refused = {}
     random.heddle_generators = []
-    lift = guard()
+    remove_guards = install_guards()
     try:
         for name in loads(names):
             loaded = set(sys.modules)
@@ -91,5 +91,5 @@ def main(names):
             else:
                 imported.append(name)
     finally:
-        lift()
+        remove_guards()
     return dumps({"imported": imported, "refused": refused})

@@ -68,14 +68,14 @@ export function findSpan(root: Span, id: string): Span | undefined {
 export function pageOfSpans(
   root: Span,
   filter: SpanFilter,
-  { from, limit }: { from: number; limit: number },
+  { from: offset, limit }: { from: number; limit: number },
 ): { spans: FlatSpan[]; next: number | undefined } | undefined {
-  const top = findSpan(root, filter.under ?? '');
-  if (!top) return undefined;
+  const ancestor = findSpan(root, filter.under ?? '');
+  if (!ancestor) return undefined;
   const spans: FlatSpan[] = [];
   let position = 0;
   let hasMore = false;
-  const parents = [{ span: top, depth: childDepthOf(root, top), nextChildIndex: 0 }];
+  const parents = [{ span: ancestor, depth: childDepthOf(root, ancestor), nextChildIndex: 0 }];
   while (parents.length > 0 && !hasMore) {
     const parent = parents.at(-1) as (typeof parents)[number];
     const child = parent.span.children[parent.nextChildIndex];
@@ -86,23 +86,23 @@ export function pageOfSpans(
     parent.nextChildIndex += 1;
     if (matches(child, filter)) {
       if (spans.length === limit) hasMore = true;
-      else if (position >= from)
+      else if (position >= offset)
         spans.push(toFlatSpan(child, { root, parent: parent.span, depth: parent.depth }));
       position += 1;
     }
     if (filter.direct !== true) parents.push({ span: child, depth: parent.depth + 1, nextChildIndex: 0 });
   }
-  return { spans, next: hasMore ? from + limit : undefined };
+  return { spans, next: hasMore ? offset + limit : undefined };
 }
 
 /** Returns the depth of the children of a span. */
-function childDepthOf(root: Span, top: Span): number {
+function childDepthOf(root: Span, parent: Span): number {
   let depth = 0;
   let span = root;
-  while (span !== top) {
-    const next = span.children.find((child) => child === top || top.id.startsWith(`${child.id}/`));
-    if (!next) return depth;
-    span = next;
+  while (span !== parent) {
+    const nextSpan = span.children.find((child) => child === parent || parent.id.startsWith(`${child.id}/`));
+    if (!nextSpan) return depth;
+    span = nextSpan;
     depth += 1;
   }
   return depth;

@@ -61,9 +61,9 @@ export const listRunSpans = defineOperation({
   success: [{ status: 200, schema: schemas.span, isPage: true, description: 'A page of spans' }],
   async handle(services, { query, path }, row) {
     const filters = { ...query, runId: path.runId };
-    const [from = 0] = positionCodec.decode(query.cursor, filters) ?? [];
-    const root = await readTrace(services, row, { isNextPage: from > 0 });
-    const page = pageOfSpans(root, query, { from, limit: query.limit });
+    const [offset = 0] = positionCodec.decode(query.cursor, filters) ?? [];
+    const root = await readTrace(services, row, { isNextPage: offset > 0 });
+    const page = pageOfSpans(root, query, { from: offset, limit: query.limit });
     if (!page) throw notFound('Span');
     return {
       page: page.spans,
@@ -111,7 +111,7 @@ export const downloadRunValue = defineOperation({
     const headers = {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Disposition': `attachment; filename="${query.part}.json"`,
-      // If a browser displays the file anyway, it runs no scripts and gives it no origin.
+      // If a browser displays the file anyway, it runs no scripts and gives it an opaque origin.
       'Content-Security-Policy': "default-src 'none'; sandbox",
     };
     if (isHead) return { raw: new Response(null, { headers }) };

@@ -7,7 +7,7 @@ import { traceOf } from '../views.ts';
 /** Time for which a trace is cached after its last use, for a reader who requests further pages. */
 const TTL_MS = 60_000;
 /** Time for which the further pages of an unfinished run are taken from the trace that was built for its first page. */
-const NEXT_PAGE_MS = 5000;
+const NEXT_PAGE_TTL_MS = 5000;
 /** Maximum number of spans of all cached traces. */
 const MAX_SPANS = 200_000;
 const MAX_TRACES = 20;
@@ -52,7 +52,7 @@ export class TraceCache {
     const cached = this.#cache.get(id);
     if (
       cached &&
-      (!cached.isUnfinished || (isNextPage && isUnfinished && nowMs - cached.builtAtMs <= NEXT_PAGE_MS))
+      (!cached.isUnfinished || (isNextPage && isUnfinished && nowMs - cached.builtAtMs <= NEXT_PAGE_TTL_MS))
     ) {
       this.#store(id, { ...cached, usedAtMs: nowMs, isUnfinished });
       return cached.root;

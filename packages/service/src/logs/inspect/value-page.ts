@@ -5,7 +5,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 export const MAX_TEXT_CHARACTERS = 65_536;
 /** Maximum number of entries of an array or object in one response. */
 const MAX_ENTRIES = 100;
-const PREVIEW_CHARACTERS = 120;
+const MAX_PREVIEW_CHARACTERS = 120;
 
 export type ValueKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
@@ -98,6 +98,7 @@ function previewOf(value: Json): string {
     const count = Object.keys(value).length;
     return `${count} ${count === 1 ? 'field' : 'fields'}`;
   }
-  const text = typeof value === 'string' ? JSON.stringify(value.slice(0, PREVIEW_CHARACTERS)) : String(value);
-  return text.length > PREVIEW_CHARACTERS ? `${text.slice(0, PREVIEW_CHARACTERS)}…` : text;
+  const text =
+    typeof value === 'string' ? JSON.stringify(value.slice(0, MAX_PREVIEW_CHARACTERS)) : String(value);
+  return text.length > MAX_PREVIEW_CHARACTERS ? `${text.slice(0, MAX_PREVIEW_CHARACTERS)}…` : text;
 }

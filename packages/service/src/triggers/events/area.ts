@@ -1,7 +1,7 @@
 import type { Area, AreaContext } from '@heddle/api';
 import type { Kysely } from 'kysely';
 import type { Triggers } from '../triggers.ts';
-import type { EventType } from '../types.ts';
+import type { EventTriggerType } from '../types.ts';
 import { EventDispatcher } from './dispatcher.ts';
 import { EVENT_MIGRATIONS } from './migrations.ts';
 import type { EventTables } from './tables.ts';
@@ -32,7 +32,7 @@ function openEvents(context: AreaContext, triggers: Triggers): EventAreaServices
       'Event triggers need reservations with a queue, because their runs are asynchronous.',
     );
   const types = new Map(
-    [...triggers.types].filter((entry): entry is [string, EventType] => entry[1].kind === 'event'),
+    [...triggers.types].filter((entry): entry is [string, EventTriggerType] => entry[1].kind === 'event'),
   );
   if (types.size === 0) return { close: () => Promise.resolve() };
   const db = database as Kysely<EventTables>;

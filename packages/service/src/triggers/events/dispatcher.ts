@@ -1,4 +1,4 @@
-import { v7 as newId } from 'uuid';
+import { v7 as createId } from 'uuid';
 import { isApiError } from '@heddle/api';
 import type { AreaContext } from '@heddle/api';
 import type { Json, JsonObject } from '@heddle/core';
@@ -15,12 +15,12 @@ import { prepareEvent } from '../flow/ended-runs.ts';
 import { advanceTrigger } from '../advance.ts';
 import { workspaceRank, withNumericTimes } from '../rows.ts';
 import type { EventRule } from '@heddle/engine/triggers';
-import type { EventType } from '../types.ts';
+import type { EventTriggerType } from '../types.ts';
 import { isConditionMet, eventKindOf } from './conditions.ts';
 import { inputOf } from './payload.ts';
 import type { EventSubject } from './payload.ts';
-import { findInactiveWorkflows, INACTIVITY_CHECK_MS } from './inactivity.ts';
-import { contextOf } from './subject.ts';
+import { findInactiveWorkflows, INACTIVITY_CHECK_INTERVAL_MS } from './inactivity.ts';
+import { loadContext } from './subject.ts';
 import type { EventContext } from './subject.ts';
 import type { EventTables, ServiceEventRow } from './tables.ts';
 
@@ -37,7 +37,7 @@ const SWEEP_MS = 600_000;
 
 export interface DispatcherOptions extends Omit<FireServices, 'db'>, Pick<AreaContext, 'repeat'> {
   db: Db;
-  types: ReadonlyMap<string, EventType>;
+  types: ReadonlyMap<string, EventTriggerType>;
   /** Called when events wait for flow control. */
   notifyEventsHeld: () => void;
 }
@@ -136,8 +136,8 @@ export class EventDispatcher {
    */
   async #dispatch(event: ServiceEventRow): Promise<boolean> {
     try {
-      const context = await contextOf(this.#options, event);
-      const firings = context ? await this.#firingsOf(event, context) : [];
+      const context = await loadContext(this.#options, event);
+      const firings = context ? await this.#prepareFirings(event, context) : [];
       return await this.#store(firings, (tx) => removeEvent(tx, event));
     } catch (error) {
       if (!isApiError(error)) this.#options.onError(error);
@@ -145,11 +145,11 @@ export class EventDispatcher {
     }
   }
 
-  async #firingsOf(event: ServiceEventRow, { run, loadSubject }: EventContext): Promise<Firing[]> {
+  async #prepareFirings(event: ServiceEventRow, { run, loadSubject }: EventContext): Promise<Firing[]> {
     const { db } = this.#options;
     const sourceId = event.workflow_id ?? event.subject_id ?? '';
     const firings: Firing[] = [];
-    for (const watcher of await this.#watchersOf(event)) {
+    for (const watcher of await this.#findWatchers(event)) {
       const { trigger, rule } = watcher;
       if (!isWatching(watcher, event) || (await isCoolingDown(db, trigger, sourceId, this.#options.now())))
         continue;
@@ -160,7 +160,7 @@ export class EventDispatcher {
   }
 
   /** Returns the active event triggers that were deployed when the event was recorded, in a fixed order. */
-  async #watchersOf({ workspace_id, recorded_ms }: ServiceEventRow): Promise<Watcher[]> {
+  async #findWatchers({ workspace_id, recorded_ms }: ServiceEventRow): Promise<Watcher[]> {
     const rows = await selectActiveTriggers(this.#options)
       .innerJoin('event_watchers', 'event_watchers.workflow_id', 'triggers.workflow_id')
       .where('triggers.workspace_id', '=', workspace_id)
@@ -184,7 +184,7 @@ export class EventDispatcher {
     const version = trigger.engine_version;
     const input = await engine.redact(workflowId, inputOf(rule, subject) as Json, { version });
     const flowEvent: FlowEvent = {
-      ...{ id: newId(), runId: newId(), workspaceId, workflowId, blockId },
+      ...{ id: createId(), runId: createId(), workspaceId, workflowId, blockId },
       ...{ source: 'event', trigger: 'event', receivedMs: now() },
       policy: flowPolicyOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' },
       start: { input, version, start: blockId, ...asyncTimeout(timeouts) },
@@ -241,20 +241,23 @@ export class EventDispatcher {
     try {
       const watcher = this.#watcherOf(trigger);
       if (watcher?.rule.event === 'no_activity')
-        firings = await this.#inactivityFirings(watcher, watcher.rule);
+        firings = await this.#prepareInactivityFirings(watcher, watcher.rule);
     } catch (error) {
       // Too many events wait, or another temporary failure: the next check finds the same workflows.
       if (!isApiError(error)) onError(error);
     }
     const change = {
-      due_ms: nowMs + INACTIVITY_CHECK_MS,
-      fire_ms: nowMs + INACTIVITY_CHECK_MS,
+      due_ms: nowMs + INACTIVITY_CHECK_INTERVAL_MS,
+      fire_ms: nowMs + INACTIVITY_CHECK_INTERVAL_MS,
       last_check_ms: nowMs,
     };
     return this.#store(firings, (tx) => advanceTrigger(tx as never, { trigger, change }));
   }
 
-  async #inactivityFirings(watcher: Watcher, rule: EventRule & { event: 'no_activity' }): Promise<Firing[]> {
+  async #prepareInactivityFirings(
+    watcher: Watcher,
+    rule: EventRule & { event: 'no_activity' },
+  ): Promise<Firing[]> {
     const { db, now } = this.#options;
     const workflows = await findInactiveWorkflows(db, { ...watcher, rule }, now());
     const firings: Firing[] = [];

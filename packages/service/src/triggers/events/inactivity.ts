@@ -4,7 +4,7 @@ import type { EventRule } from '@heddle/engine/triggers';
 import type { EventTables } from './tables.ts';
 
 /** Interval at which a trigger checks for workflows without runs. */
-export const INACTIVITY_CHECK_MS = 300_000;
+export const INACTIVITY_CHECK_INTERVAL_MS = 300_000;
 /** Maximum number of workflows that one check returns. The next check returns the others. */
 const MAX_WORKFLOWS = 100;
 
@@ -20,7 +20,7 @@ export async function findInactiveWorkflows(
   const sinceMs = nowMs - rule.ms;
   if (trigger.created_ms > sinceMs) return [];
   // Times of workflows and of their runs are strings in the same format, which sorts by time.
-  const since = new Date(sinceMs).toISOString();
+  const sinceIso = new Date(sinceMs).toISOString();
   return db
     .selectFrom('workflows')
     .leftJoin('run_counts', 'run_counts.workflow_id', 'workflows.id')
@@ -29,8 +29,8 @@ export async function findInactiveWorkflows(
     .where('workflows.id', '!=', trigger.workflow_id)
     .where('workflows.active_version', 'is not', null)
     .where('workflows.archived_at', 'is', null)
-    .where('workflows.deployed_at', '<=', since)
-    .where((eb) => eb.or([eb('run_counts.last_at', 'is', null), eb('run_counts.last_at', '<=', since)]))
+    .where('workflows.deployed_at', '<=', sinceIso)
+    .where((eb) => eb.or([eb('run_counts.last_at', 'is', null), eb('run_counts.last_at', '<=', sinceIso)]))
     .$if(rule.workflowIds.length > 0, (query) => query.where('workflows.id', 'in', [...rule.workflowIds]))
     .where((eb) =>
       eb.not(

@@ -1,4 +1,4 @@
-import { v7 as newId } from 'uuid';
+import { v7 as createId } from 'uuid';
 import type { JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import type { Activation } from '../activation.ts';
@@ -31,7 +31,7 @@ export async function recordEvents(transaction: unknown, events: readonly Servic
   const rows = events
     .filter(({ workspaceId }) => watchedWorkspaceIds.has(workspaceId))
     .map((event) => ({
-      ...{ id: newId(), workspace_id: event.workspaceId, kind: event.kind },
+      ...{ id: createId(), workspace_id: event.workspaceId, kind: event.kind },
       ...{ workflow_id: event.workflowId ?? null, subject_id: event.subjectId ?? null },
       details: event.details ? JSON.stringify(event.details) : null,
       // `look_ms` 0: due immediately. `happened_ms` may come from the clock of another process, and be in the future.

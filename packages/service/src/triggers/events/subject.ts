@@ -17,11 +17,11 @@ export interface EventContext {
 }
 
 /** Returns the context of an event; undefined if its run was deleted. */
-export async function contextOf(
+export async function loadContext(
   { engine, db }: Services,
   event: ServiceEventRow,
 ): Promise<EventContext | undefined> {
-  const workflow = await workflowOf(db, event.workflow_id);
+  const workflow = await findWorkflow(db, event.workflow_id);
   const details = JSON.parse(event.details ?? '{}') as Pick<EventSubject, 'credential' | 'version' | 'error'>;
   const subject: EventSubject = { happenedMs: event.happened_ms, workflow, ...details };
   if (event.kind !== 'run_ended') return { run: undefined, loadSubject: () => Promise.resolve(subject) };
@@ -34,7 +34,7 @@ export async function contextOf(
   };
 }
 
-async function workflowOf(db: Services['db'], id: string | null): Promise<EventSubject['workflow']> {
+async function findWorkflow(db: Services['db'], id: string | null): Promise<EventSubject['workflow']> {
   if (id === null) return undefined;
   const row = await db.selectFrom('workflows').select('name').where('id', '=', id).executeTakeFirst();
   return { id, name: row?.name ?? id };

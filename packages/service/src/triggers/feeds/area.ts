@@ -69,13 +69,13 @@ function openFeeds(
     credentials: options.credentials,
     notifyEventsHeld: () => triggers.notifyEventsHeld(),
   });
-  const unsubscribes = [
+  const stopFunctions = [
     triggers.onChange(() => poller.wake()),
     repeat(SWEEP_MS, () => void sweepFeeds(db).catch(onError)),
   ];
   return {
     async close() {
-      for (const unsubscribe of unsubscribes) unsubscribe();
+      for (const stop of stopFunctions) stop();
       await poller.close();
       await clients.close();
     },

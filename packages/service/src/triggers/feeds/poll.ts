@@ -1,4 +1,4 @@
-import { v7 as newId } from 'uuid';
+import { v7 as createId } from 'uuid';
 import { isApiError } from '@heddle/api';
 import type { AreaContext } from '@heddle/api';
 import { admitRun } from '@heddle/api/areas';
@@ -56,8 +56,8 @@ export type FeedServices = Pick<
   notifyEventsHeld: () => void;
 };
 
-/** A run that is not queued yet. It was admitted, unless flow control holds it. */
-interface AdmittedItem {
+/** An item with its run, which is not queued yet. The run is admitted, unless flow control holds it. */
+interface PreparedItem {
   itemHash: string;
   /** The id of the item in the source. */
   itemId: string;
@@ -69,7 +69,7 @@ interface AdmittedItem {
 
 /** The items whose runs were admitted. `refusal`: why further runs were not admitted. */
 interface Admission {
-  items: AdmittedItem[];
+  items: PreparedItem[];
   refusal: { message: string; isRetryable: boolean } | undefined;
 }
 
@@ -81,7 +81,7 @@ export class Poll {
   readonly #config: JsonObject;
   readonly #source: string;
   readonly #signal: AbortSignal;
-  /** The items of the poll that are stored, with the times at which they were last marked as present. */
+  /** The items of the poll that are stored, with the times at which they were last seen. */
   readonly #knownItems = new Map<string, number>();
   /** Secrets that the poll has read, by name. They are redacted in inputs, because the source may repeat them. */
   readonly #secrets = new Map<string, string>();
@@ -136,8 +136,8 @@ export class Poll {
   async #findUnknownIds(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const hashes = new Map(ids.map((id) => [id, this.#hash(id)]));
     const storedItems = await findStoredItems(this.#services.db, this.#trigger, [...hashes.values()]);
-    for (const [item, seenMs] of storedItems) this.#knownItems.set(item, seenMs);
-    return new Set([...hashes].filter(([, item]) => !storedItems.has(item)).map(([id]) => id));
+    for (const [itemHash, seenMs] of storedItems) this.#knownItems.set(itemHash, seenMs);
+    return new Set([...hashes].filter(([, itemHash]) => !storedItems.has(itemHash)).map(([id]) => id));
   }
 
   #hash(id: string): string {
@@ -146,29 +146,29 @@ export class Poll {
 
   /** Admits the runs of items, until one is refused. */
   async #admitAll(items: readonly FeedItem[]): Promise<Admission> {
-    const admittedItems: AdmittedItem[] = [];
+    const preparedItems: PreparedItem[] = [];
     try {
-      for (const item of items) admittedItems.push(await this.#admit(item));
-      return { items: admittedItems, refusal: undefined };
+      for (const item of items) preparedItems.push(await this.#admit(item));
+      return { items: preparedItems, refusal: undefined };
     } catch (error) {
       if (isApiError(error)) {
         const refusal = { message: error.message, isRetryable: isRetryableRefusal(error) };
-        return { items: admittedItems, refusal };
+        return { items: preparedItems, refusal };
       }
-      for (const { release } of admittedItems) release?.();
+      for (const { release } of preparedItems) release?.();
       throw error;
     }
   }
 
-  async #admit(item: FeedItem): Promise<AdmittedItem> {
+  async #admit(item: FeedItem): Promise<PreparedItem> {
     const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = this.#trigger;
-    const runId = newId();
-    const start = await this.#startOf(item);
+    const runId = createId();
+    const start = await this.#prepareStart(item);
     const run = { engineRunId: runId, runId, workflowId, workspaceId, start };
     const fields = { itemHash: this.#hash(item.id), itemId: item.id, run };
     const policy = flowPolicyOf(this.#config);
     if (policy) {
-      const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
+      const ids = { id: createId(), runId, workspaceId, workflowId, blockId };
       const origin = { source: 'feed', trigger: 'feed', receivedMs: this.#services.now() } as const;
       const flowEvent = { ...ids, ...origin, policy, start };
       await prepareEvent({ ...this.#services, db: this.#services.db as never }, flowEvent);
@@ -182,18 +182,21 @@ export class Poll {
   /**
    * Returns the data with which the run starts. Stores its files, and redacts secrets of the workspace in its input.
    */
-  async #startOf(item: FeedItem): Promise<QueuedStart> {
+  async #prepareStart(item: FeedItem): Promise<QueuedStart> {
     const { engine, timeouts } = this.#services;
     const { workflow_id: workflowId, block_id: blockId, engine_version: version } = this.#trigger;
     return {
-      input: await engine.redact(workflowId, await this.#inputOf(item), { version, secrets: this.#secrets }),
+      input: await engine.redact(workflowId, await this.#prepareInput(item), {
+        version,
+        secrets: this.#secrets,
+      }),
       ...{ version, start: blockId, ownsFiles: true },
       ...asyncTimeout(timeouts),
     };
   }
 
   /** Returns the input of the run. If the files cannot be stored, the input has only their names, types and sizes. */
-  async #inputOf({ input, files }: FeedItem): Promise<Json> {
+  async #prepareInput({ input, files }: FeedItem): Promise<Json> {
     if (!files) return input;
     const { workflow_id: workflowId, block_id: start, engine_version: version } = this.#trigger;
     const options = { version, start, signal: this.#signal, fields: ['files'] };
@@ -218,8 +221,8 @@ export class Poll {
     const { db, queue, now } = this.#services;
     const nowMs = now();
     const change = this.#columnsAfterPoll(result, { items, refusal, nowMs });
-    const queuedItems = new Set<AdmittedItem>();
-    const acceptedItems = new Set<AdmittedItem>();
+    const queuedItems = new Set<PreparedItem>();
+    const acceptedItems = new Set<PreparedItem>();
     try {
       await db.transaction().execute(async (tx) => {
         if (!(await advanceTrigger(tx as never, { trigger: this.#trigger, change }))) return;
@@ -242,7 +245,7 @@ export class Poll {
   }
 
   /** Claims the item and stores its run. Returns false if the item has already started a run. */
-  async #storeRun(tx: FeedDb, { itemHash, run, flowEvent }: AdmittedItem, nowMs: number): Promise<boolean> {
+  async #storeRun(tx: FeedDb, { itemHash, run, flowEvent }: PreparedItem, nowMs: number): Promise<boolean> {
     const { engineRunId, runId, workflowId, workspaceId, start } = run;
     const isNew = await claimItem(tx, this.#trigger, { item: itemHash, run_id: engineRunId, seen_ms: nowMs });
     if (!isNew) return false;
@@ -263,17 +266,17 @@ export class Poll {
    */
   async #storeProgress(
     tx: FeedDb,
-    { skipped, cursor }: FeedPoll,
+    { skippedIds, cursor }: FeedPoll,
     { isComplete, nowMs }: { isComplete: boolean; nowMs: number },
   ): Promise<void> {
     const { workflow_id, block_id } = this.#trigger;
     await storeSkippedItems(
       tx,
       this.#trigger,
-      skipped.map((id) => this.#hash(id)),
+      skippedIds.map((id) => this.#hash(id)),
       nowMs,
     );
-    await deleteOldestItems(tx, this.#trigger, { known: this.#knownItems, nowMs });
+    await deleteOldestItems(tx, this.#trigger, { knownItems: this.#knownItems, nowMs });
     if (!isComplete) return;
     await storeCursor(tx, {
       ...{ workflow_id, block_id, source: this.#source, cursor: JSON.stringify(cursor), polled_ms: nowMs },
@@ -351,8 +354,8 @@ function feedError(message: string): BlockError {
 /**
  * Sorts items by the groups of their events. In this fixed order, transactions of several processes cannot deadlock.
  */
-function sortByGroup(items: readonly AdmittedItem[]): AdmittedItem[] {
+function sortByGroup(items: readonly PreparedItem[]): PreparedItem[] {
   const groups = new Map(items.map((item) => [item, item.flowEvent ? groupIdOf(item.flowEvent) : '']));
-  const groupOf = (item: AdmittedItem): string => groups.get(item) ?? '';
+  const groupOf = (item: PreparedItem): string => groups.get(item) ?? '';
   return items.toSorted((a, b) => (groupOf(a) < groupOf(b) ? -1 : Number(groupOf(a) > groupOf(b))));
 }

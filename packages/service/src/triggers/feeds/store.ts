@@ -25,7 +25,7 @@ interface FeedItemRow {
   item: string;
   /** The engine's id of its run; null: it was skipped. */
   run_id: string | null;
-  /** When a poll last marked the item as present in the source. Not every poll marks it. */
+  /** When the item was last seen in the source. Not every poll updates this time. */
   seen_ms: number;
 }
 
@@ -46,12 +46,12 @@ const MAX_ITEMS = 10_000;
 /** Maximum number of rows in one statement. */
 const MAX_ROWS = 200;
 /**
- * From this number of stored items on, polls renew the marks of items that the source still has, so that they are not
+ * From this number of stored items on, polls update `seen_ms` of items that the source still has, so that they are not
  * deleted.
  */
-const MARK_THRESHOLD = MAX_ITEMS / 2;
-/** Minimum time until an item is marked again. */
-const MARK_INTERVAL_MS = 300_000;
+const SEEN_UPDATE_THRESHOLD = MAX_ITEMS / 2;
+/** Minimum time until `seen_ms` of an item is updated again. */
+const SEEN_UPDATE_INTERVAL_MS = 300_000;
 
 export function hashOf(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
@@ -80,14 +80,14 @@ export async function storeCursor(db: FeedDb, row: FeedCursorRow): Promise<void>
     .execute();
 }
 
-/** Returns which of the items are stored, with the times at which they were last marked as present in the source. */
+/** Returns which of the items are stored, with the times at which they were last seen in the source. */
 export async function findStoredItems(
   db: FeedDb,
   key: FeedKey,
-  items: readonly string[],
+  itemHashes: readonly string[],
 ): Promise<Map<string, number>> {
-  const seenMsByItem = new Map<string, number>();
-  for (const chunk of chunks(items)) {
+  const seenMsByItemHash = new Map<string, number>();
+  for (const chunk of chunks(itemHashes)) {
     const rows = await db
       .selectFrom('feed_items')
       .select(['item', 'seen_ms'])
@@ -95,9 +95,9 @@ export async function findStoredItems(
       .where('block_id', '=', key.block_id)
       .where('item', 'in', chunk)
       .execute();
-    for (const { item, seen_ms: seenMs } of rows) seenMsByItem.set(item, Number(seenMs));
+    for (const { item, seen_ms: seenMs } of rows) seenMsByItemHash.set(item, Number(seenMs));
   }
-  return seenMsByItem;
+  return seenMsByItemHash;
 }
 
 /** Stores an item that starts a run. Returns false if the item is already stored. */
@@ -119,11 +119,11 @@ export async function claimItem(
 export async function storeSkippedItems(
   db: FeedDb,
   key: FeedKey,
-  items: readonly string[],
+  itemHashes: readonly string[],
   nowMs: number,
 ): Promise<void> {
   const { workflow_id, block_id } = key;
-  for (const chunk of chunks([...new Set(items)]))
+  for (const chunk of chunks([...new Set(itemHashes)]))
     await db
       .insertInto('feed_items')
       .values(chunk.map((item) => ({ workflow_id, block_id, item, run_id: null, seen_ms: nowMs })))
@@ -132,17 +132,17 @@ export async function storeSkippedItems(
 }
 
 /**
- * Deletes the items with the oldest marks beyond the maximum. First renews the marks of `knownItems`, because the
- * source still has them.
+ * Deletes the items beyond the maximum that were seen least recently. First updates `seen_ms` of `knownItems`, because
+ * the source still has them.
  */
 export async function deleteOldestItems(
   db: FeedDb,
   key: FeedKey,
-  { known: knownItems, nowMs }: { known: ReadonlyMap<string, number>; nowMs: number },
+  { knownItems, nowMs }: { knownItems: ReadonlyMap<string, number>; nowMs: number },
 ): Promise<void> {
-  if ((await findMarkMs(db, key, MARK_THRESHOLD)) === undefined) return;
+  if ((await findSeenMs(db, key, SEEN_UPDATE_THRESHOLD)) === undefined) return;
   const staleItems = [...knownItems]
-    .filter(([, seenMs]) => seenMs < nowMs - MARK_INTERVAL_MS)
+    .filter(([, seenMs]) => seenMs < nowMs - SEEN_UPDATE_INTERVAL_MS)
     .map(([item]) => item);
   for (const chunk of chunks(staleItems))
     await db
@@ -152,7 +152,7 @@ export async function deleteOldestItems(
       .where('block_id', '=', key.block_id)
       .where('item', 'in', chunk)
       .execute();
-  const deleteUntilMs = await findMarkMs(db, key, MAX_ITEMS);
+  const deleteUntilMs = await findSeenMs(db, key, MAX_ITEMS);
   if (deleteUntilMs === undefined) return;
   await db
     .deleteFrom('feed_items')
@@ -162,8 +162,8 @@ export async function deleteOldestItems(
     .execute();
 }
 
-/** Returns when the item after the `offset` newest ones was marked; undefined if there is none. */
-async function findMarkMs(db: FeedDb, key: FeedKey, offset: number): Promise<number | undefined> {
+/** Returns when the item after the `offset` newest ones was last seen; undefined if there is none. */
+async function findSeenMs(db: FeedDb, key: FeedKey, offset: number): Promise<number | undefined> {
   const row = await db
     .selectFrom('feed_items')
     .select('seen_ms')

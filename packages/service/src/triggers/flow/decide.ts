@@ -48,7 +48,7 @@ export function groupIdOf({ policy, start, workflowId, blockId }: FlowEvent): st
 export async function decideEvent(db: FlowDb, event: FlowEvent): Promise<FlowDecision> {
   const groupId = groupIdOf(event);
   const seq = await lockGroup(db, groupId, event.receivedMs);
-  const dropCause = await findDropReason(db, event, groupId);
+  const dropCause = await findDropCause(db, event, groupId);
   if (dropCause) {
     await addEvent(db, event, { run_id: dropCause.runId, state: 'dropped', reason: dropCause.reason });
     return { ...dropCause, state: 'dropped' };
@@ -77,7 +77,7 @@ export async function lockGroup(db: FlowDb, id: string, nowMs: number): Promise<
 }
 
 /** Returns why the event starts no run, and the run that is the cause; undefined if the event may start a run. */
-async function findDropReason(
+async function findDropCause(
   db: FlowDb,
   { policy, receivedMs }: FlowEvent,
   groupId: string,

@@ -8,7 +8,8 @@ import type { FlowDb, FlowEvent } from './decide.ts';
 const MAX_WAITING_EVENTS = 20_000;
 /** Maximum number of bytes of the inputs of these events. */
 const MAX_WAITING_BYTES = 256 * 1024 * 1024;
-const TOO_MANY_WAITING = 'Too many events wait for the flow control of this workspace. Please retry later.';
+const TOO_MANY_EVENTS_MESSAGE =
+  'Too many events wait for the flow control of this workspace. Please retry later.';
 const RETRY_AFTER_SECONDS = 30;
 
 type Services = Pick<AreaContext, 'engine' | 'reservations'> & { db: FlowDb };
@@ -25,7 +26,9 @@ export async function prepareEvent(services: Services, event: FlowEvent): Promis
     .where('state', '=', 'waiting')
     .executeTakeFirstOrThrow();
   if (Number(count) >= MAX_WAITING_EVENTS || Number(bytes ?? 0) >= MAX_WAITING_BYTES)
-    throw new ApiError(429, TOO_MANY_WAITING, { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } });
+    throw new ApiError(429, TOO_MANY_EVENTS_MESSAGE, {
+      headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+    });
   if (event.policy.singleton !== undefined) await markEndedRunsOfGroup(services, groupIdOf(event));
 }
 

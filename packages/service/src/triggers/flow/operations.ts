@@ -22,20 +22,22 @@ export const listTriggerEvents = defineOperation({
   async handle({ db }, { query }, row) {
     const { limit } = query;
     const filters = { trigger: row.id };
-    const after = positionCodec.decode(query.cursor, filters);
+    const afterPosition = positionCodec.decode(query.cursor, filters);
     const fetchedRows = await selectEvents(db as never)
       .where('flow_events.workflow_id', '=', row.workflow_id)
       .where('flow_events.block_id', '=', row.block_id)
-      .$if(after !== undefined, (builder) =>
-        builder.where(afterCondition(['flow_events.received_ms', 'flow_events.id'], after ?? [], 'desc')),
+      .$if(afterPosition !== undefined, (builder) =>
+        builder.where(
+          afterCondition(['flow_events.received_ms', 'flow_events.id'], afterPosition ?? [], 'desc'),
+        ),
       )
       .orderBy('flow_events.received_ms', 'desc')
       .orderBy('flow_events.id', 'desc')
       .limit(limit + 1)
       .execute();
-    const { rows, next } = pageOf(fetchedRows, limit, (each): [number, string] => [
-      Number(each.received_ms),
-      each.id,
+    const { rows, next } = pageOf(fetchedRows, limit, (eventRow): [number, string] => [
+      Number(eventRow.received_ms),
+      eventRow.id,
     ]);
     return { page: rows.map(eventView), nextCursor: next ? positionCodec.encode(next, filters) : null };
   },

@@ -131,7 +131,7 @@ export class FlowReleaser {
   /** Starts the run, ends it, or makes it wait. Returns false if another process has changed the run. */
   async #decide(row: FlowRunRow): Promise<boolean> {
     const { now } = this.#services;
-    const trigger = await this.#triggerOf(row);
+    const trigger = await this.#findTrigger(row);
     if (!trigger) return this.#end(row, 'undeployed', UNDEPLOYED_MESSAGE);
     if (trigger.state !== 'active')
       return this.#hold(row, { reason: 'paused', nextCheckMs: now() + PAUSED_CHECK_MS });
@@ -141,7 +141,7 @@ export class FlowReleaser {
       if (await hasLaterRun(this.#services.db, row)) return this.#end(row, 'singleton', REPLACED_MESSAGE);
       await this.#cancelActiveRuns(row);
     }
-    const wait = await this.#currentWait(dueRun);
+    const wait = await this.#determineWait(dueRun);
     return wait ? this.#hold(row, wait) : this.#admit(dueRun);
   }
 
@@ -149,15 +149,15 @@ export class FlowReleaser {
    * Returns why the run may not start now; undefined if it may. If the run waits for other runs, first records which of
    * them have ended.
    */
-  async #currentWait(dueRun: DueRun): Promise<Wait | undefined> {
-    const wait = await this.#waitOf(this.#services.db, dueRun);
+  async #determineWait(dueRun: DueRun): Promise<Wait | undefined> {
+    const wait = await this.#findWait(this.#services.db, dueRun);
     if (wait?.reason !== 'concurrency' && wait?.reason !== 'singleton') return wait;
     await markEndedRunsOfGroup(this.#services, dueRun.row.group_id);
-    return this.#waitOf(this.#services.db, dueRun);
+    return this.#findWait(this.#services.db, dueRun);
   }
 
   /** Returns the trigger of a run; undefined if no live version has it. */
-  async #triggerOf({ workflow_id, block_id }: FlowRunRow): Promise<LiveTrigger | undefined> {
+  async #findTrigger({ workflow_id, block_id }: FlowRunRow): Promise<LiveTrigger | undefined> {
     const row = await this.#services.db
       .selectFrom('triggers')
       .innerJoin('workflows', (join) =>
@@ -183,7 +183,7 @@ export class FlowReleaser {
   }
 
   /** Returns why the run may not start now; undefined if it may. */
-  async #waitOf(db: FlowDb, { row, policy }: DueRun): Promise<Wait | undefined> {
+  async #findWait(db: FlowDb, { row, policy }: DueRun): Promise<Wait | undefined> {
     const nowMs = this.#services.now();
     if (await hasEarlierRun(db, row)) return { reason: null, nextCheckMs: null };
     const limit = policy.singleton === undefined ? policy.concurrency : 1;
@@ -244,7 +244,7 @@ export class FlowReleaser {
     const { run_id: runId, group_id: groupId } = row;
     const nowMs = this.#services.now();
     await lockGroup(tx, groupId, nowMs);
-    if (!(await isUnchanged(tx, row)) || (await this.#waitOf(tx, dueRun))) return undefined;
+    if (!(await isUnchanged(tx, row)) || (await this.#findWait(tx, dueRun))) return undefined;
     const heldStart = await lockHeldStart(tx, runId);
     if (!heldStart) {
       await endRun(tx, runId, { reason: 'cancelled', nowMs });
@@ -254,7 +254,7 @@ export class FlowReleaser {
     const start = {
       ...heldStart,
       version: trigger.engine_version,
-      input: await inputOf(tx, runId, heldStart),
+      input: await findInput(tx, runId, heldStart),
     };
     await releaseHeldRun(tx, runId, { start });
     const isCounted = policy.concurrency !== undefined || policy.singleton !== undefined;
@@ -384,7 +384,7 @@ async function wakeNextRun(db: FlowDb, groupId: string, nowMs: number): Promise<
 }
 
 /** Returns the input of the run: the input of its event, or the inputs of its batch. */
-async function inputOf(db: FlowDb, runId: string, { input }: QueuedStart): Promise<Json> {
+async function findInput(db: FlowDb, runId: string, { input }: QueuedStart): Promise<Json> {
   const rows = await db
     .selectFrom('flow_events')
     .select('input')

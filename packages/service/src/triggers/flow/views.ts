@@ -34,7 +34,7 @@ export function flowDecisionOf({ key, state, reason, wait_reason: waitReason }: 
 }
 
 /** Returns events with the decisions of flow control, by their ids. */
-export async function eventsOf(
+export async function findEvents(
   db: FlowDb,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, EventWithWaitReason>> {

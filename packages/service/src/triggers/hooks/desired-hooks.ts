@@ -36,7 +36,7 @@ export interface HookDependencies {
 }
 
 /** A trigger that needs a hook. */
-interface HookedTrigger {
+interface TriggerWithHook {
   id: string;
   workspaceId: string;
   workflowId: string;
@@ -62,7 +62,7 @@ export async function recordDesiredHooks(
     .orderBy('block_id')
     .$if(isPostgres(db), (query) => query.forUpdate())
     .execute();
-  const triggers = await findHookedTriggers(db, dependencies, workflowId);
+  const triggers = await findTriggersWithHook(db, dependencies, workflowId);
   if (storedRows.length === 0 && triggers.length === 0) return;
   const unmatchedRows = new Map(storedRows.map((row) => [row.block_id, row]));
   for (const trigger of triggers) {
@@ -78,7 +78,7 @@ export async function recordDesiredHooks(
  * Returns whether the hook needs no change. A process without a public base URL keeps the hooks that another process
  * has created.
  */
-function isUnchanged(row: ProviderHookRow, trigger: HookedTrigger, settings: HookSettings): boolean {
+function isUnchanged(row: ProviderHookRow, trigger: TriggerWithHook, settings: HookSettings): boolean {
   if ('origin' in settings)
     return row.wanted === trigger.wanted && (row.state === 'active' || row.state === 'preparing');
   if (row.wanted === null) return false;
@@ -93,7 +93,7 @@ export async function refreshHookUrls(
   now: () => number,
 ): Promise<void> {
   if ('unavailableReason' in dependencies.settings) return;
-  const triggers = await findHookedTriggers(db, dependencies);
+  const triggers = await findTriggersWithHook(db, dependencies);
   if (triggers.length === 0) return;
   const rows = await db.selectFrom('provider_hooks').select(['workflow_id', 'block_id', 'wanted']).execute();
   const storedHooks = new Map(
@@ -113,7 +113,7 @@ export async function refreshHookUrls(
 async function upsertHook(
   db: Db,
   settings: HookSettings,
-  { trigger, nowMs }: { trigger: HookedTrigger; nowMs: number },
+  { trigger, nowMs }: { trigger: TriggerWithHook; nowMs: number },
 ): Promise<void> {
   const { workspaceId, workflowId, blockId } = trigger;
   const hasOrigin = 'origin' in settings;
@@ -175,11 +175,11 @@ export async function findArchivedWorkflowIdsWithHooks(db: Db, workspaceId: stri
 }
 
 /** Returns the active triggers of live versions that need a hook. */
-async function findHookedTriggers(
+async function findTriggersWithHook(
   db: Db,
   { types, settings }: HookDependencies,
   workflowId?: string,
-): Promise<HookedTrigger[]> {
+): Promise<TriggerWithHook[]> {
   const hookTypes = [...types.values()].flatMap((type) =>
     type.kind === 'webhook' && type.hook ? [type.type] : [],
   );

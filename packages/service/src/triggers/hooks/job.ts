@@ -57,7 +57,7 @@ export class HookJob {
   readonly #signal: AbortSignal;
   #presentHooks: ActualHook[];
   #secret: string | undefined;
-  readonly #audits: AuditEvent[] = [];
+  readonly #auditEvents: AuditEvent[] = [];
 
   /** This process must hold the lease of `row`. */
   constructor(services: HookServices, row: ProviderHookRow, signal: AbortSignal) {
@@ -125,7 +125,7 @@ export class HookJob {
       ? await providerHook.renew?.(actualHook.config, context)
       : await providerHook.activate(actualHook.config, context);
     const result = activeHook as ActiveHook;
-    if (actualHook.hookId !== result.id) this.#audit('TRIGGER_HOOK_CREATED', actualHook);
+    if (actualHook.hookId !== result.id) this.#addAuditEvent('TRIGGER_HOOK_CREATED', actualHook);
     actualHook.hookId = result.id;
     this.#secret = result.secret ?? this.#secret;
     return result;
@@ -138,14 +138,14 @@ export class HookJob {
       try {
         if (!this.#isShared(hook)) {
           await this.#providerHookOf(hook).deactivate(hook.config, this.#createContext(hook));
-          this.#audit('TRIGGER_HOOK_REMOVED', hook);
+          this.#addAuditEvent('TRIGGER_HOOK_REMOVED', hook);
         }
         this.#removeFromList(hook);
       } catch (error) {
         const failure = this.#failureOf(error);
         if (failure.isRetryable && this.#row.attempts < MAX_REMOVAL_ATTEMPTS) lastFailure = failure;
         else {
-          this.#audit('TRIGGER_HOOK_LEFT', hook, { error: failure.message });
+          this.#addAuditEvent('TRIGGER_HOOK_LEFT', hook, { error: failure.message });
           this.#removeFromList(hook);
         }
       }
@@ -162,7 +162,7 @@ export class HookJob {
   #isShared(hook: ActualHook): boolean {
     if (hook.hookId === null) return false;
     return this.#presentHooks.some(
-      (other) => other !== hook && isSameProvider(other, hook) && other.hookId === hook.hookId,
+      (other) => other !== hook && haveSameProvider(other, hook) && other.hookId === hook.hookId,
     );
   }
 
@@ -199,8 +199,8 @@ export class HookJob {
     return { message: UNKNOWN_FAILURE, isRetryable: true, retryAfterMs: undefined };
   }
 
-  #audit(action: string, { url, place }: ActualHook, details: JsonObject = {}): void {
-    this.#audits.push({ action, details: { place, host: new URL(url).host, ...details } });
+  #addAuditEvent(action: string, { url, place }: ActualHook, details: JsonObject = {}): void {
+    this.#auditEvents.push({ action, details: { place, host: new URL(url).host, ...details } });
   }
 
   /**
@@ -233,9 +233,9 @@ export class HookJob {
     await db.transaction().execute(async (tx) => {
       const savedRow = await this.#save({ ...secretColumns, lease_id: null, lease_ms: null }, tx);
       if (!savedRow) return;
-      for (const audit of this.#audits)
+      for (const auditEvent of this.#auditEvents)
         await new AuditStore(tx as never).record({
-          ...audit,
+          ...auditEvent,
           workspaceId,
           resourceType: 'trigger',
           resourceId,
@@ -315,7 +315,7 @@ export class HookJob {
 }
 
 /** Returns whether the hooks are at the same provider. Ids of different providers can be equal. */
-function isSameProvider(one: ActualHook, other: ActualHook): boolean {
+function haveSameProvider(one: ActualHook, other: ActualHook): boolean {
   return one.config['provider'] === other.config['provider'];
 }
 

@@ -38,7 +38,7 @@ export class HookReconciler {
   }
 
   /** Checks for work immediately. Call it when desired hooks have changed. */
-  wake(): void {
+  checkNow(): void {
     this.#loop.checkNow();
   }
 

@@ -8,7 +8,7 @@ import type { HookTables } from './database.ts';
 export const RETRY_MS = 5000;
 export const MAX_RETRY_MS = 3_600_000;
 /** Number of failed attempts after which the delay is `MAX_RETRY_MS`. */
-const MAX_ATTEMPTS = Math.ceil(Math.log2(MAX_RETRY_MS / RETRY_MS)) + 1;
+const ATTEMPTS_UNTIL_MAX_DELAY = Math.ceil(Math.log2(MAX_RETRY_MS / RETRY_MS)) + 1;
 
 /**
  * Brings forward the next attempt for the hooks that use a stored credential, in the transaction that stores its new
@@ -61,6 +61,10 @@ function isRefusedUntilLater() {
 
 /** Returns an expression for the time of the next attempt if the last failure had been retryable. */
 function retryAtMs() {
-  const [firstMs, maxMs, maxAttempts] = [sql.lit(RETRY_MS), sql.lit(MAX_RETRY_MS), sql.lit(MAX_ATTEMPTS)];
-  return sql<number>`checked_ms + case when attempts >= ${maxAttempts} then ${maxMs} else ${firstMs} * (1 << (attempts - 1)) end`;
+  const [firstMs, maxMs, attemptsUntilMaxDelay] = [
+    sql.lit(RETRY_MS),
+    sql.lit(MAX_RETRY_MS),
+    sql.lit(ATTEMPTS_UNTIL_MAX_DELAY),
+  ];
+  return sql<number>`checked_ms + case when attempts >= ${attemptsUntilMaxDelay} then ${maxMs} else ${firstMs} * (1 << (attempts - 1)) end`;
 }

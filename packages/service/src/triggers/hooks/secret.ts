@@ -30,11 +30,11 @@ export function sealSecret(
 
 /** Returns the secret of a row; undefined if it has none. Throws a SealingError. */
 export function openSecret(sealer: Sealer, row: ProviderHookRow): string | undefined {
-  const sealed = sealedOf(row);
-  return sealed && sealer.open(sealed, bindingOf(row));
+  const sealedValue = sealedValueOf(row);
+  return sealedValue && sealer.open(sealedValue, bindingOf(row));
 }
 
-function sealedOf({ key_id: keyId, sealed }: ProviderHookRow): SealedValue | undefined {
+function sealedValueOf({ key_id: keyId, sealed }: ProviderHookRow): SealedValue | undefined {
   return keyId === null || sealed === null ? undefined : { keyId, sealed };
 }
 

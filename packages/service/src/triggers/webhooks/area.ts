@@ -23,7 +23,7 @@ const SWEEP_MS = 600_000;
 /** Maximum number of rows in one statement. */
 const BATCH_SIZE = 1000;
 
-const WEBHOOKS = { listWebhooks, listWebhookDeliveries, replayWebhookDelivery } as const;
+const WEBHOOK_OPERATIONS = { listWebhooks, listWebhookDeliveries, replayWebhookDelivery } as const;
 
 /** Options for receiving requests of other systems. */
 export interface WebhookOptions extends Pick<
@@ -68,11 +68,11 @@ export function webhooks({
   ...dependencies
 }: WebhookDependencies & { triggers: Triggers; options?: WebhookOptions }): Area<
   WebhookAreaServices,
-  typeof WEBHOOKS
+  typeof WEBHOOK_OPERATIONS
 > {
   return {
     name: 'webhooks',
-    operations: WEBHOOKS,
+    operations: WEBHOOK_OPERATIONS,
     migrations: WEBHOOK_MIGRATIONS,
     services: (context) => openWebhooks(context, { ...dependencies, triggers }, options),
     handlers: ({ receive }) => [{ prefix: WEBHOOK_PREFIX, fetch: receive }],
@@ -138,9 +138,9 @@ function reconcileHooks(
   const { now, onError } = services;
   const clients = createServiceClients(hooks);
   const reconciler = new HookReconciler({ ...services, db, sealer, service: clients.service });
-  const unsubscribe = triggers.onChange(() => reconciler.wake());
+  const unsubscribe = triggers.onChange(() => reconciler.checkNow());
   const urlRefresh = refreshHookUrls(db, triggers.hookDependencies, now)
-    .then(() => reconciler.wake())
+    .then(() => reconciler.checkNow())
     .catch(onError);
   return async () => {
     unsubscribe();

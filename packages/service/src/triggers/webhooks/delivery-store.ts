@@ -59,13 +59,15 @@ export class DeliveryStore {
 
   async #storeAll(batch: readonly NewDelivery[]): Promise<readonly StoreResult[]> {
     // In a fixed order, so that transactions of several processes cannot deadlock.
-    const keys = new Map(batch.map((delivery) => [delivery, sortKeyOf(delivery)]));
-    const sortedDeliveries = batch.toSorted((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1));
+    const sortKeys = new Map(batch.map((delivery) => [delivery, sortKeyOf(delivery)]));
+    const sortedDeliveries = batch.toSorted((a, b) =>
+      (sortKeys.get(a) ?? '') < (sortKeys.get(b) ?? '') ? -1 : 1,
+    );
     const results = new Map<NewDelivery, StoreResult>();
     await this.#db.transaction().execute(async (tx) => {
       const insertedIds = await this.#insertAll(tx, sortedDeliveries);
       for (const delivery of sortedDeliveries)
-        results.set(delivery, await this.#resultOf(tx, delivery, insertedIds.has(delivery.row.id)));
+        results.set(delivery, await this.#determineResult(tx, delivery, insertedIds.has(delivery.row.id)));
       const queuedDeliveries = sortedDeliveries.filter((delivery) => results.get(delivery) === 'stored');
       await addQueuedRuns(tx, queuedDeliveries.map(toQueuedRun));
     });
@@ -83,7 +85,7 @@ export class DeliveryStore {
   }
 
   /** Returns the result for a delivery. With flow control, first decides about its run. */
-  async #resultOf(db: Db, { row, flowEvent }: NewDelivery, isInserted: boolean): Promise<StoreResult> {
+  async #determineResult(db: Db, { row, flowEvent }: NewDelivery, isInserted: boolean): Promise<StoreResult> {
     if (!isInserted) {
       const firstRunId = row.delivery_id === null ? undefined : await this.findFirstRunId(row, db);
       return firstRunId === undefined ? 'not live' : { duplicateOf: firstRunId };

@@ -14,7 +14,7 @@ import type { JsonObject } from '@heddle/core';
 import type { QueuedStart } from '@heddle/api/ports';
 import * as z from 'zod';
 import { afterCondition, pageOf } from '../../paging.ts';
-import { eventsOf } from '../flow/views.ts';
+import { findEvents } from '../flow/views.ts';
 import { requireUnlocked } from '../../workflows/folders.ts';
 import { toDeployedTrigger, selectDeployedTriggers } from '../views.ts';
 import type { DeployedTrigger } from '../views.ts';
@@ -29,13 +29,13 @@ export interface WebhookOperationServices extends WebhookServices {
 }
 
 const defineOperation = operationFactory<WebhookOperationServices>();
-const READ = {
+const READ_FIELDS = {
   tag: 'Webhooks',
   scope: 'api:read',
   role: 'read',
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
-const WRITE = {
+const WRITE_FIELDS = {
   tag: 'Webhooks',
   scope: 'api:write',
   role: 'write',
@@ -74,11 +74,11 @@ const deliveryResource = areaResource<
   return trigger && row && { value: { trigger, row }, workspaceIds: [trigger.workspace_id] };
 });
 
-const webhookCursors = cursorCodec(schemas.webhookPosition);
-const deliveryCursors = cursorCodec(schemas.deliveryPosition);
+const webhookPositionCodec = cursorCodec(schemas.webhookPosition);
+const deliveryPositionCodec = cursorCodec(schemas.deliveryPosition);
 
 export const listWebhooks = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'listWebhooks',
   method: 'GET',
   path: '/api/v2/webhooks',
@@ -91,7 +91,7 @@ export const listWebhooks = defineOperation({
   async handle(services, { query, origin }) {
     const { workspaceId, workflowId, limit } = query;
     const filters = { workspaceId, workflowId };
-    const [after] = webhookCursors.decode(query.cursor, filters) ?? [];
+    const [afterPosition] = webhookPositionCodec.decode(query.cursor, filters) ?? [];
     await services.webhooks.flush();
     const types = [...services.types.values()]
       .filter(({ kind }) => kind === 'webhook')
@@ -102,7 +102,7 @@ export const listWebhooks = defineOperation({
       .$if(workflowId !== undefined, (builder) =>
         builder.where('triggers.workflow_id', '=', workflowId ?? ''),
       )
-      .$if(after !== undefined, (builder) => builder.where('triggers.id', '>', after ?? ''))
+      .$if(afterPosition !== undefined, (builder) => builder.where('triggers.id', '>', afterPosition ?? ''))
       .orderBy('triggers.id')
       .limit(limit + 1)
       .execute();
@@ -112,12 +112,12 @@ export const listWebhooks = defineOperation({
       rows.flatMap((row) => toDeployedTrigger(row) ?? []),
       origin + WEBHOOK_PREFIX,
     );
-    return { page, nextCursor: next ? webhookCursors.encode(next, filters) : null };
+    return { page, nextCursor: next ? webhookPositionCodec.encode(next, filters) : null };
   },
 });
 
 export const listWebhookDeliveries = defineOperation({
-  ...READ,
+  ...READ_FIELDS,
   id: 'listWebhookDeliveries',
   method: 'GET',
   path: '/api/v2/webhooks/{triggerId}/deliveries',
@@ -130,14 +130,14 @@ export const listWebhookDeliveries = defineOperation({
   async handle({ db }, { query }, trigger) {
     const { limit } = query;
     const filters = { trigger: trigger.id };
-    const after = deliveryCursors.decode(query.cursor, filters);
+    const afterPosition = deliveryPositionCodec.decode(query.cursor, filters);
     const fetchedRows = await db
       .selectFrom('webhook_deliveries')
       .selectAll()
       .where('workflow_id', '=', trigger.workflow_id)
       .where('block_id', '=', trigger.block_id)
-      .$if(after !== undefined, (builder) =>
-        builder.where(afterCondition(['received_ms', 'id'], after ?? [], 'desc')),
+      .$if(afterPosition !== undefined, (builder) =>
+        builder.where(afterCondition(['received_ms', 'id'], afterPosition ?? [], 'desc')),
       )
       .orderBy('received_ms', 'desc')
       .orderBy('id', 'desc')
@@ -147,17 +147,17 @@ export const listWebhookDeliveries = defineOperation({
       Number(row.received_ms),
       row.id,
     ]);
-    const events = await eventsOf(
+    const events = await findEvents(
       db as never,
       rows.map(({ id }) => id),
     );
     const page = rows.map((row) => deliveryView(row, events));
-    return { page, nextCursor: next ? deliveryCursors.encode(next, filters) : null };
+    return { page, nextCursor: next ? deliveryPositionCodec.encode(next, filters) : null };
   },
 });
 
 export const replayWebhookDelivery = defineOperation({
-  ...WRITE,
+  ...WRITE_FIELDS,
   id: 'replayWebhookDelivery',
   method: 'POST',
   path: '/api/v2/webhooks/{triggerId}/deliveries/{deliveryId}/replay',
@@ -174,7 +174,7 @@ export const replayWebhookDelivery = defineOperation({
     await requireUnlocked(services.db, trigger);
     const type = services.types.get(trigger.type);
     if (type?.kind !== 'webhook' || trigger.state !== 'active') throw conflict('The webhook is not active');
-    const input = await inputOf(services, row);
+    const input = await readInput(services, row);
     const { workflow_id: workflowId, block_id: blockId, version, engine_version: engineVersion } = trigger;
     const { method, content_type: contentType, bytes: byteLength } = row;
     const acceptedEvent = await services.webhooks.acceptDelivery(
@@ -201,18 +201,18 @@ export const replayWebhookDelivery = defineOperation({
 });
 
 /** Returns the input of the run of a delivery. Throws 409 if the input is no longer stored. */
-async function inputOf(services: WebhookOperationServices, row: DeliveryRow): Promise<JsonObject> {
-  const event = (await eventsOf(services.db as never, [row.id])).get(row.id);
+async function readInput(services: WebhookOperationServices, row: DeliveryRow): Promise<JsonObject> {
+  const event = (await findEvents(services.db as never, [row.id])).get(row.id);
   if (event?.state === 'merged' || event?.state === 'dropped')
     throw conflict('The delivery has started no run, so its input is not stored');
   if (event?.input != null) return JSON.parse(event.input) as JsonObject;
-  const input = await runInputOf(services, row);
+  const input = await readRunInput(services, row);
   if (event?.position == null) return input;
   const { events } = input;
   return (Array.isArray(events) ? events[event.position - 1] : undefined) as JsonObject;
 }
 
-async function runInputOf(
+async function readRunInput(
   { engine, db }: WebhookOperationServices,
   { run_id: runId }: DeliveryRow,
 ): Promise<JsonObject> {

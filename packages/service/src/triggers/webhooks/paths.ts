@@ -28,7 +28,7 @@ export async function activatePaths(
   // In a fixed order, so that deployments of several processes cannot deadlock.
   const webhooks = triggers.filter(isWebhook).toSorted((a, b) => (a.blockId < b.blockId ? -1 : 1));
   for (const { blockId, type, config } of webhooks) {
-    const path = type.pathOf(config) ?? (await randomPathOf(db, { workflowId, blockId }));
+    const path = type.pathOf(config) ?? (await findOrCreateRandomPath(db, { workflowId, blockId }));
     await claimPath(db, { path, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId });
   }
 }
@@ -39,7 +39,7 @@ export async function activatePaths(
  */
 const RANDOM_PREFIX = 'wh_';
 
-async function randomPathOf(
+async function findOrCreateRandomPath(
   db: Db,
   { workflowId, blockId }: { workflowId: string; blockId: string },
 ): Promise<string> {
@@ -103,7 +103,7 @@ async function isInUse(db: Db, claim: PathClaim & { is_current: number }): Promi
 }
 
 /** Returns the webhooks of the live version of a workflow. */
-export async function webhooksOf(
+export async function findWebhooks(
   db: Db,
   workflowId: string,
 ): Promise<{ blockId: string; type: string; path: string; config: JsonObject }[]> {

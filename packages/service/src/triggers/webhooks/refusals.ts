@@ -26,13 +26,13 @@ export class RefusalCounter {
   readonly #db: Db;
   readonly #onError: (error: unknown) => void;
   readonly #counts = new Map<string, RefusalCount>();
-  readonly #stop: () => void;
+  readonly #stopFlushing: () => void;
   #lastFlush: Promise<void> = Promise.resolve();
 
   constructor(options: { db: Db; repeat: AreaContext['repeat']; onError: (error: unknown) => void }) {
     this.#db = options.db;
     this.#onError = options.onError;
-    this.#stop = options.repeat(FLUSH_MS, () => void this.flush());
+    this.#stopFlushing = options.repeat(FLUSH_MS, () => void this.flush());
   }
 
   add({ workflowId, blockId }: { workflowId: string; blockId: string }, reason: string, nowMs: number): void {
@@ -56,7 +56,7 @@ export class RefusalCounter {
   }
 
   async close(): Promise<void> {
-    this.#stop();
+    this.#stopFlushing();
     await this.flush();
   }
 

@@ -1,4 +1,4 @@
-import { v7 as newId } from 'uuid';
+import { v7 as createId } from 'uuid';
 import type { AreaContext } from '@heddle/api';
 import { admitRun } from '@heddle/api/areas';
 import { waitForRunResponse } from '@heddle/api/webhooks';
@@ -116,7 +116,7 @@ export class DatabaseWebhookStore implements WebhookStore {
     this.#services = services;
     this.#deliveries = new DeliveryStore(services.db);
     this.#refusals = new RefusalCounter(services);
-    this.#pathReads = new Batcher(MAX_PATHS_PER_QUERY, (paths) => this.#rowsOf(paths));
+    this.#pathReads = new Batcher(MAX_PATHS_PER_QUERY, (paths) => this.#readRows(paths));
   }
 
   async find(path: string): Promise<StoredWebhook | undefined> {
@@ -125,7 +125,7 @@ export class DatabaseWebhookStore implements WebhookStore {
     return type?.kind === 'webhook' ? toStoredWebhook(row as WebhookRow, type) : undefined;
   }
 
-  async #rowsOf(paths: readonly string[]): Promise<(WebhookRow | undefined)[]> {
+  async #readRows(paths: readonly string[]): Promise<(WebhookRow | undefined)[]> {
     const distinctPaths = [...new Set(paths)];
     const rows = await this.#findRows(this.#services.db, distinctPaths.length, [
       ...distinctPaths,
@@ -145,12 +145,12 @@ export class DatabaseWebhookStore implements WebhookStore {
     // A string in which a `{{NAME}}` has no value is not a secret, because the rest of the text could be guessed.
     const lines = filledText?.text.split(/\r?\n/) ?? [];
     // A credential is not split into lines: the lines of a key file, such as "{", can be guessed.
-    const secrets = [...lines, credential?.secret.trim() ?? '', (await this.#hookSecret(webhook)) ?? ''];
+    const secrets = [...lines, credential?.secret.trim() ?? '', (await this.#findHookSecret(webhook)) ?? ''];
     return secrets.filter((secret) => secret !== '');
   }
 
   /** Returns the secret that was generated for the hook of a trigger; undefined if there is none. */
-  async #hookSecret(webhook: FoundWebhook): Promise<string | undefined> {
+  async #findHookSecret(webhook: FoundWebhook): Promise<string | undefined> {
     const { db, sealer } = this.#services;
     const { workflowId: workflow_id, blockId: block_id } = webhook as StoredWebhook;
     const type: WebhookTriggerType = webhook.type;
@@ -174,7 +174,7 @@ export class DatabaseWebhookStore implements WebhookStore {
     const firstRunId = await this.#findFirstRunId(webhook, event);
     if (firstRunId !== undefined) return this.#createAcceptedEvent(firstRunId, { isDuplicate: true });
     const row = this.#rowOf(webhook, event, replayOf);
-    const start = await this.#startOf(webhook, event.input);
+    const start = await this.#prepareStart(webhook, event.input);
     const policy = flowPolicyOf(webhook.config);
     const result = policy
       ? await this.#storeHeldDelivery({ row, start }, policy)
@@ -219,7 +219,7 @@ export class DatabaseWebhookStore implements WebhookStore {
     replayOf: string | null,
   ): NewDelivery['row'] {
     return {
-      ...{ id: newId(), run_id: newId(), workspace_id: workspaceId, workflow_id: workflowId },
+      ...{ id: createId(), run_id: createId(), workspace_id: workspaceId, workflow_id: workflowId },
       ...{ block_id: blockId, version, delivery_id: deliveryId ?? null, replay_of: replayOf },
       ...{ event: event === undefined ? null : storableText(event), method },
       content_type: storableText(contentType).slice(0, MAX_CONTENT_TYPE_CHARACTERS),
@@ -269,7 +269,7 @@ export class DatabaseWebhookStore implements WebhookStore {
    * Stores the files of the input, redacts the secrets of the workspace in it, and returns the start of the run. Throws
    * 400 if a file is rejected.
    */
-  async #startOf(
+  async #prepareStart(
     { workflowId, blockId, engineVersion }: StoredWebhook,
     input: JsonObject,
   ): Promise<QueuedStart> {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type * as z from 'zod';
 import { flowDecisionOf } from '../flow/views.ts';
-import type { eventsOf } from '../flow/views.ts';
+import type { findEvents } from '../flow/views.ts';
 import type { ProviderHookRow } from '../hooks/tables.ts';
 import type { DeployedTrigger } from '../views.ts';
 import type * as schemas from './schemas.ts';
@@ -113,8 +113,8 @@ function findDesiredHooks(db: Db, webhooks: readonly WebhookKey[]) {
 function hookOf([row]: readonly ProviderHookRow[] = []): z.output<typeof schemas.webhookItem>['hook'] {
   if (!row || row.state === 'removing') return null;
   const { state, error, checked_ms: checkedMs, expires_ms: expiresMs } = row;
-  const isoTime = (ms: number | null): string | null => (ms === null ? null : timeOf(ms));
-  return { state, error, checkedAt: isoTime(checkedMs), expiresAt: isoTime(expiresMs) };
+  const toIsoTime = (ms: number | null): string | null => (ms === null ? null : timeOf(ms));
+  return { state, error, checkedAt: toIsoTime(checkedMs), expiresAt: toIsoTime(expiresMs) };
 }
 
 function refusalView({ reason, count, first_ms: firstMs, last_ms: lastMs }: RefusalRow) {
@@ -139,7 +139,7 @@ export function findDelivery(
 /** Returns a delivery as the API represents it. `events`: the decisions of flow control. */
 export function deliveryView(
   row: DeliveryRow,
-  events: Awaited<ReturnType<typeof eventsOf>>,
+  events: Awaited<ReturnType<typeof findEvents>>,
 ): z.output<typeof schemas.deliveryItem> {
   const event = events.get(row.id);
   return {

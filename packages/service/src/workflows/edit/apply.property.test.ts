@@ -2,11 +2,11 @@ import { parseWorkflow } from '@heddle/core';
 import type { Json, JsonObject } from '@heddle/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byScale } from '../../../../../test/support/scale.ts';
+import { pickByScale } from '../../../../../test/support/scale.ts';
 import {
-  addOperation,
+  createAddOperation,
   block,
-  editOperation,
+  createEditOperation,
   edit,
   graphOf,
   NESTED_GRAPH,
@@ -18,27 +18,31 @@ import { operationsBody } from './schemas.ts';
 describe('a hostile batch', () => {
   it('is refused if the draft would be too large', () => {
     const fullGraph = graphOf(Array.from({ length: 2000 }, (_, n) => block(`b${n}`, 'function')));
-    expect(() => edit(fullGraph, [addOperation('one', { type: 'function', name: 'more' })])).toThrow(
+    expect(() => edit(fullGraph, [createAddOperation('one', { type: 'function', name: 'more' })])).toThrow(
       DraftTooLargeError,
     );
   });
 
   it.each([
-    ['too many operations', { operations: Array.from({ length: 201 }, () => editOperation('a', {})) }],
+    ['too many operations', { operations: Array.from({ length: 201 }, () => createEditOperation('a', {})) }],
     [
       'too many nested blocks',
-      { operations: Array.from({ length: 5 }, () => editOperation('a', { nestedNodes: emptyNodes(500) })) },
+      {
+        operations: Array.from({ length: 5 }, () =>
+          createEditOperation('a', { nestedNodes: emptyNodes(500) }),
+        ),
+      },
     ],
     [
       'too many connections',
       {
         operations: Array.from({ length: 21 }, () =>
-          editOperation('a', { connections: { source: Array(500).fill('b') } }),
+          createEditOperation('a', { connections: { source: Array(500).fill('b') } }),
         ),
       },
     ],
-    ['an undeclared key', { operations: [{ ...editOperation('a', {}), more: 1 }] }],
-    ['an undeclared parameter', { operations: [editOperation('a', { typo: 1 })] }],
+    ['an undeclared key', { operations: [{ ...createEditOperation('a', {}), more: 1 }] }],
+    ['an undeclared parameter', { operations: [createEditOperation('a', { typo: 1 })] }],
     ['no operation', { operations: [] }],
   ])('is refused with %s', (_, body) => {
     expect(operationsBody.safeParse(body).success).toBe(false);
@@ -105,9 +109,9 @@ describe('any sequence of operations', () => {
   it('does not change the original graph, and returns a valid one, whose containers and edges match its blocks', () => {
     fc.assert(
       fc.property(fc.array(operation, { minLength: 1, maxLength: 12 }), (operations) => {
-        const before = JSON.stringify(NESTED_GRAPH);
+        const jsonBefore = JSON.stringify(NESTED_GRAPH);
         const { graph, applied, skipped } = edit(NESTED_GRAPH, operations as Json[]);
-        expect(JSON.stringify(NESTED_GRAPH)).toBe(before);
+        expect(JSON.stringify(NESTED_GRAPH)).toBe(jsonBefore);
         expect(applied).toBeLessThanOrEqual(operations.length);
         expect(skipped.every(({ reason }) => reason.length > 0)).toBe(true);
         const { workflow, diagnostics } = parseWorkflow({ state: graph });
@@ -129,7 +133,7 @@ describe('any sequence of operations', () => {
           expect(['loop', 'parallel']).toContain(graph.blocks[parent]?.['type']);
         }
       }),
-      { numRuns: byScale(150, 5000) },
+      { numRuns: pickByScale(150, 5000) },
     );
   });
 });

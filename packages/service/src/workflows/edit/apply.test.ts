@@ -1,9 +1,9 @@
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import {
-  addOperation,
+  createAddOperation,
   block,
-  editOperation,
+  createEditOperation,
   edge,
   edit,
   edgeTextsOf,
@@ -19,10 +19,10 @@ import { containersOf } from '../containers.ts';
 describe('add', () => {
   it('keeps a UUID and replaces any other id, also in later operations', () => {
     const outcome = edit(START_GRAPH, [
-      addOperation(UUID, { type: 'function', name: 'Kept' }),
-      addOperation('mine', { type: 'function', name: 'Mine', inputs: { code: 'return 1' } }),
-      editOperation('mine', { connections: { success: UUID } }),
-      editOperation('start', { connections: { source: [{ block: 'mine', handle: 'target' }] } }),
+      createAddOperation(UUID, { type: 'function', name: 'Kept' }),
+      createAddOperation('mine', { type: 'function', name: 'Mine', inputs: { code: 'return 1' } }),
+      createEditOperation('mine', { connections: { success: UUID } }),
+      createEditOperation('start', { connections: { source: [{ block: 'mine', handle: 'target' }] } }),
     ]);
     expect(outcome.mintedBlockIds).toEqual({ mine: 'new-1' });
     expect(outcome.applied).toBe(4);
@@ -37,9 +37,9 @@ describe('add', () => {
 
   it('adds an edge to a block of a later operation at the end of the batch, and lists it', () => {
     const outcome = edit(START_GRAPH, [
-      editOperation('start', { connections: { source: 'late' } }),
-      addOperation('late', { type: 'function', name: 'Late' }),
-      editOperation('start', { connections: { error: 'never' } }),
+      createEditOperation('start', { connections: { source: 'late' } }),
+      createAddOperation('late', { type: 'function', name: 'Late' }),
+      createEditOperation('start', { connections: { error: 'never' } }),
     ]);
     expect(outcome.deferred).toEqual([
       { sourceBlockId: 'start', sourceHandle: 'source', targetBlockId: 'new-1' },
@@ -58,14 +58,14 @@ describe('add', () => {
     ['reserved_block_name', { type: 'function', name: 'Loop' }],
     ['duplicate_block_name', { type: 'function', name: 'S t.art' }],
   ])('refuses with %s: %j', (type, params) => {
-    const outcome = edit(START_GRAPH, [addOperation('a', params)]);
+    const outcome = edit(START_GRAPH, [createAddOperation('a', params)]);
     expect(skippedTypesOf(outcome)).toEqual([type]);
     expect(outcome.applied).toBe(0);
     expect(outcome.graph.blocks).toEqual(START_GRAPH.blocks);
   });
 
   it('refuses the id of an existing block, and accepts it after that block was deleted', () => {
-    const sameIdOperation = addOperation('start', { type: 'function', name: 'Other' });
+    const sameIdOperation = createAddOperation('start', { type: 'function', name: 'Other' });
     expect(skippedTypesOf(edit(START_GRAPH, [sameIdOperation]))).toEqual(['duplicate_block_name']);
     const outcome = edit(START_GRAPH, [{ operation_type: 'delete', block_id: 'start' }, sameIdOperation]);
     expect(Object.keys(outcome.graph.blocks)).toEqual(['new-1']);
@@ -79,10 +79,10 @@ describe('add', () => {
     ['invalid_edge_target', { connections: { source: 'start' } }],
     ['invalid_edge_target', { connections: { source: 'self' } }],
     ['invalid_target_handle', { connections: { source: { block: 'z', handle: 'left' } } }],
-  ])('skips an invalid part with %s and adds the block: %j', (type, params) => {
+  ])('skips an invalid parameter with %s and adds the block: %j', (type, params) => {
     const outcome = edit(START_GRAPH, [
-      addOperation('z', { type: 'function', name: 'Z' }),
-      addOperation('self', { type: 'function', name: 'Self', ...params }),
+      createAddOperation('z', { type: 'function', name: 'Z' }),
+      createAddOperation('self', { type: 'function', name: 'Self', ...params }),
     ]);
     expect(skippedTypesOf(outcome)).toEqual([type]);
     expect(outcome.applied).toBe(2);
@@ -90,15 +90,19 @@ describe('add', () => {
 
   it('ignores input that would change the prototype of objects', () => {
     const inputs = JSON.parse('{"__proto__": {"polluted": true}}') as JsonObject;
-    const outcome = edit(START_GRAPH, [addOperation('l', { type: 'agent', name: 'L', inputs })]);
+    const outcome = edit(START_GRAPH, [createAddOperation('l', { type: 'agent', name: 'L', inputs })]);
     expect(Object.getPrototypeOf(outcome.graph.blocks['new-1']?.['subBlocks'])).toBe(Object.prototype);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
   it('drops a value that the field does not accept; values with references are not checked', () => {
     const outcome = edit(START_GRAPH, [
-      addOperation('a', { type: 'wait', name: 'A', inputs: { timeValue: 'soon', timeUnit: 'seconds' } }),
-      addOperation('b', { type: 'wait', name: 'B', inputs: { timeValue: '<start.seconds>' } }),
+      createAddOperation('a', {
+        type: 'wait',
+        name: 'A',
+        inputs: { timeValue: 'soon', timeUnit: 'seconds' },
+      }),
+      createAddOperation('b', { type: 'wait', name: 'B', inputs: { timeValue: '<start.seconds>' } }),
     ]);
     expect(outcome.inputValidationErrors).toEqual([
       { blockId: 'new-1', blockType: 'wait', field: 'timeValue', error: 'expected a number above 0' },
@@ -116,13 +120,15 @@ describe('add', () => {
     [Array.from({ length: 101 }, () => ({ type: 'slack' })), 'expected at most 100 tools, received 101'],
     [{ type: 'slack' }, 'expected a list of tools'],
   ])('refuses tools of an agent: %j', (tools, error) => {
-    const outcome = edit(START_GRAPH, [addOperation('a', { type: 'agent', name: 'A', inputs: { tools } })]);
+    const outcome = edit(START_GRAPH, [
+      createAddOperation('a', { type: 'agent', name: 'A', inputs: { tools } }),
+    ]);
     expect(outcome.inputValidationErrors).toMatchObject([{ field: 'tools', error }]);
   });
 
   it('keeps settings of a container in its data', () => {
     const outcome = edit(START_GRAPH, [
-      addOperation('l', {
+      createAddOperation('l', {
         type: 'loop',
         name: 'L',
         inputs: { loopType: 'forEach', collection: '<start.items>' },
@@ -141,19 +147,19 @@ describe('add', () => {
   });
 
   it('places new blocks at free positions, to the right of the block that leads to them', () => {
-    const operations = ['a', 'b', 'c'].map((id) => addOperation(id, { type: 'function', name: id }));
-    const wiredOperations = [
+    const operations = ['a', 'b', 'c'].map((id) => createAddOperation(id, { type: 'function', name: id }));
+    const operationsWithConnections = [
       ...operations,
-      editOperation('start', { connections: { source: ['a', 'b', 'c'] } }),
+      createEditOperation('start', { connections: { source: ['a', 'b', 'c'] } }),
     ];
     const positionsOf = (outcome: ReturnType<typeof edit>) =>
       ['new-1', 'new-2', 'new-3'].map((id) => outcome.graph.blocks[id]?.['position']);
-    expect(positionsOf(edit(START_GRAPH, wiredOperations))).toEqual([
+    expect(positionsOf(edit(START_GRAPH, operationsWithConnections))).toEqual([
       { x: 400, y: 0 },
       { x: 400, y: 200 },
       { x: 400, y: 400 },
     ]);
-    expect(positionsOf(edit(START_GRAPH, wiredOperations, { layout: 'none' }))).toEqual(
+    expect(positionsOf(edit(START_GRAPH, operationsWithConnections, { layout: 'none' }))).toEqual(
       Array(3).fill({ x: 0, y: 0 }),
     );
   });
@@ -165,11 +171,11 @@ describe('edit', () => {
       [block('a', 'function'), block('b', 'function'), block('c', 'function')],
       [edge('a', 'b'), edge('a', 'b', 'error')],
     );
-    expect(edgeTextsOf(edit(graph, [editOperation('a', { connections: { source: 'c' } })]))).toEqual([
+    expect(edgeTextsOf(edit(graph, [createEditOperation('a', { connections: { source: 'c' } })]))).toEqual([
       'a.error b',
       'a.source c',
     ]);
-    expect(edgeTextsOf(edit(graph, [editOperation('a', { connections: { success: [] } })]))).toEqual([
+    expect(edgeTextsOf(edit(graph, [createEditOperation('a', { connections: { success: [] } })]))).toEqual([
       'a.error b',
     ]);
   });
@@ -177,7 +183,7 @@ describe('edit', () => {
   it('removes an edge, and skips one that does not exist', () => {
     const graph = graphOf([block('a', 'function'), block('b', 'function')], [edge('a', 'b')]);
     const outcome = edit(graph, [
-      editOperation('a', {
+      createEditOperation('a', {
         removeEdges: [{ targetBlockId: 'b' }, { targetBlockId: 'b', sourceHandle: 'error' }],
       }),
     ]);
@@ -189,8 +195,8 @@ describe('edit', () => {
     const rows = JSON.stringify([{ id: 'yes', title: 'if', value: 'true' }]);
     const graph = graphOf([block('c', 'condition'), block('b', 'function')]);
     const outcome = edit(graph, [
-      editOperation('c', { connections: { 'condition-yes': 'b' } }),
-      editOperation('c', { inputs: { conditions: rows }, connections: { 'condition-yes': 'b' } }),
+      createEditOperation('c', { connections: { 'condition-yes': 'b' } }),
+      createEditOperation('c', { inputs: { conditions: rows }, connections: { 'condition-yes': 'b' } }),
     ]);
     expect(skippedTypesOf(outcome)).toEqual(['invalid_source_handle']);
     expect(edgeTextsOf(outcome)).toEqual(['c.condition-yes b']);
@@ -198,14 +204,17 @@ describe('edit', () => {
 
   it('renames a block, even to another spelling of its name, but not to the name of another block', () => {
     const graph = graphOf([block('a', 'function'), block('b', 'function')]);
-    const outcome = edit(graph, [editOperation('a', { name: 'A' }), editOperation('a', { name: 'B' })]);
+    const outcome = edit(graph, [
+      createEditOperation('a', { name: 'A' }),
+      createEditOperation('a', { name: 'B' }),
+    ]);
     expect(outcome.graph.blocks['a']?.['name']).toBe('A');
     expect(skippedTypesOf(outcome)).toEqual(['duplicate_block_name']);
   });
 
   it('adds nested blocks to a container and edits existing ones', () => {
     const outcome = edit(NESTED_GRAPH, [
-      editOperation('Inner', {
+      createEditOperation('Inner', {
         nestedNodes: {
           leaf: { inputs: { code: 'return 2' } },
           extra: { type: 'function', name: 'Extra' },
@@ -219,15 +228,15 @@ describe('edit', () => {
   });
 
   it('skips unknown blocks, and names of Object.prototype', () => {
-    const names = ['nobody', '__proto__', 'constructor', 'toString'];
+    const ids = ['nobody', '__proto__', 'constructor', 'toString'];
     expect(
       skippedTypesOf(
         edit(
           START_GRAPH,
-          names.map((name) => editOperation(name, { name: 'X' })),
+          ids.map((name) => createEditOperation(name, { name: 'X' })),
         ),
       ),
-    ).toEqual(names.map(() => 'block_not_found'));
+    ).toEqual(ids.map(() => 'block_not_found'));
   });
 });
 
@@ -249,7 +258,7 @@ describe('delete', () => {
       graph,
       [
         ...['Box', 'in', 'Outer', 'kept'].map((block_id) => ({ operation_type: 'delete', block_id })),
-        editOperation('in', { name: 'New' }),
+        createEditOperation('in', { name: 'New' }),
         {
           operation_type: 'insert_into_subflow',
           block_id: 'n',
@@ -313,7 +322,7 @@ describe('containers', () => {
     ['nested_subflow_not_allowed', insertInto('Outer', { subflowId: 'Outer' })],
     ['invalid_subflow_parent', extractFrom('leaf', 'Outer')],
     ['invalid_subflow_parent', extractFrom('end', 'Outer')],
-    ['invalid_edge_scope', editOperation('start', { connections: { source: ['Outer', 'leaf'] } })],
+    ['invalid_edge_scope', createEditOperation('start', { connections: { source: ['Outer', 'leaf'] } })],
   ])('refuses with %s: %j', (type, operation) => {
     const outcome = edit(NESTED_GRAPH, [operation]);
     expect(skippedTypesOf(outcome)).toEqual([type]);
@@ -336,7 +345,7 @@ describe('containers', () => {
   });
 
   it('enables a block only if no enclosing container is disabled', () => {
-    const outcome = edit(NESTED_GRAPH, [editOperation('leaf', {})], {
+    const outcome = edit(NESTED_GRAPH, [createEditOperation('leaf', {})], {
       setBlockEnabled: [
         { block_id: 'Outer', enabled: false },
         { block_id: 'leaf', enabled: false },

@@ -2,7 +2,7 @@ import { isTriggerType } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core';
 import { containersOf } from '../containers.ts';
 import type { Containers, DraftGraph } from '../containers.ts';
-import { actualId, skip } from './batch.ts';
+import { actualIdOf, skip } from './batch.ts';
 import type { Batch, OperationContext } from './batch.ts';
 import { addBlock, applyParams, checkNesting, isDisabled, levelCountOf, skipIfLocked } from './blocks.ts';
 import { addDeferredEdges, removeEdges } from './connections.ts';
@@ -11,7 +11,7 @@ import { layoutNewBlocks } from './layout.ts';
 import { MAX_BLOCKS, MAX_EDGES } from '../draft-schemas.ts';
 import type { DeferredEdge, DraftOperation, InputError, OperationsRequest, SkippedItem } from './schemas.ts';
 
-/** A draft after a batch of operations, and the parts that were not applied. */
+/** A draft after a batch of operations, and the operations and parameters that were not applied. */
 export interface EditOutcome {
   graph: DraftGraph & Containers;
   /** Number of operations that were applied, at least in part. */
@@ -29,7 +29,7 @@ export interface EditOptions {
   /** Block types that may be added. */
   types: ReadonlySet<string>;
   /** Returns a new id for a block or an edge. */
-  newId: () => string;
+  createId: () => string;
 }
 
 /** Thrown if the draft would exceed the limits of drafts. */
@@ -45,12 +45,12 @@ export class DraftTooLargeError extends Error {
 export function applyOperations(
   graph: DraftGraph,
   request: OperationsRequest,
-  { types, newId }: EditOptions,
+  { types, createId }: EditOptions,
 ): EditOutcome {
   const batch: Batch = {
     editor: new DraftEditor(structuredClone({ blocks: graph.blocks, edges: graph.edges })),
     types,
-    newId,
+    createId,
     skippedItems: [],
     deferredEdges: [],
     inputErrors: [],
@@ -99,7 +99,7 @@ function apply(batch: Batch, operation: DraftOperation): boolean {
   if (operation.operation_type === 'add') {
     return addBlock({ batch, operationType, blockId: requestedId }, operation.params);
   }
-  const context: OperationContext = { batch, operationType, blockId: actualId(batch, requestedId) };
+  const context: OperationContext = { batch, operationType, blockId: actualIdOf(batch, requestedId) };
   if (operation.operation_type === 'insert_into_subflow')
     return insert(context, requestedId, operation.params);
   if (!batch.editor.find(context.blockId))
@@ -112,7 +112,7 @@ function apply(batch: Batch, operation: DraftOperation): boolean {
     case 'delete':
       return remove(context);
     case 'extract_from_subflow':
-      return extract(context, actualId(batch, operation.params.subflowId));
+      return extract(context, actualIdOf(batch, operation.params.subflowId));
   }
 }
 
@@ -124,7 +124,7 @@ function edit(
   if (removedEdges) removeEdges(context, removedEdges);
   applyParams(context, commonParams);
   for (const [requestedId, nestedParams] of Object.entries(nestedNodes ?? {})) {
-    const nestedContext = { ...context, blockId: actualId(context.batch, requestedId) };
+    const nestedContext = { ...context, blockId: actualIdOf(context.batch, requestedId) };
     insert(nestedContext, requestedId, { ...nestedParams, subflowId: context.blockId });
     requireAllowedSize(context.batch);
   }
@@ -139,7 +139,7 @@ function insert(
   { subflowId, type, ...params }: Insertion,
 ): boolean {
   const { batch, blockId } = context;
-  const parent = actualId(batch, subflowId);
+  const parent = actualIdOf(batch, subflowId);
   const block = batch.editor.find(blockId);
   if (!block) {
     const newParams = { ...params, ...(type !== undefined && { type }) };
@@ -191,11 +191,11 @@ function move({ batch, blockId }: OperationContext, parent: string | undefined):
 /** Deletes a block, and for a container all blocks inside. */
 function remove(context: OperationContext): boolean {
   const { editor, unplacedBlockIds } = context.batch;
-  const descendants = [...editor.depths(context.blockId).keys()];
-  const lockedId = descendants.find((id) => editor.find(id)?.['locked'] === true);
+  const descendantIds = [...editor.depths(context.blockId).keys()];
+  const lockedId = descendantIds.find((id) => editor.find(id)?.['locked'] === true);
   if (lockedId !== undefined)
     return skip(context, 'block_locked', `The block "${lockedId}" inside is locked.`);
-  for (const id of [context.blockId, ...descendants]) {
+  for (const id of [context.blockId, ...descendantIds]) {
     editor.remove(id);
     unplacedBlockIds.delete(id);
   }
@@ -203,7 +203,7 @@ function remove(context: OperationContext): boolean {
 }
 
 function setEnabled(batch: Batch, requestedId: string, enabled: boolean): void {
-  const context = { batch, operationType: 'set_block_enabled', blockId: actualId(batch, requestedId) };
+  const context = { batch, operationType: 'set_block_enabled', blockId: actualIdOf(batch, requestedId) };
   const { editor } = batch;
   const block = editor.find(context.blockId);
   if (!block) {

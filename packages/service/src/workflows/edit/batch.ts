@@ -18,7 +18,7 @@ export interface Batch {
   editor: DraftEditor;
   /** Block types that may be added. */
   types: ReadonlySet<string>;
-  newId: () => string;
+  createId: () => string;
   skippedItems: SkippedItem[];
   deferredEdges: DeferredEdge[];
   inputErrors: InputError[];
@@ -51,6 +51,6 @@ export function skip(
 }
 
 /** Returns the id of a block in the draft. `requestedId`: the id of the block in an operation. */
-export function actualId({ actualIds }: Batch, requestedId: string): string {
+export function actualIdOf({ actualIds }: Batch, requestedId: string): string {
   return actualIds.get(requestedId) ?? requestedId;
 }

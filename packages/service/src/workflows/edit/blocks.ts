@@ -1,7 +1,7 @@
 import { isReserved, isTriggerType, MAX_NESTING, normalizeName, TRIGGER_PRIORITY } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core';
 import { isContainer, objectOrEmpty } from '../containers.ts';
-import { actualId, skip } from './batch.ts';
+import { actualIdOf, skip } from './batch.ts';
 import type { OperationContext } from './batch.ts';
 import { connect } from './connections.ts';
 import { stringOrDefault } from './draft-editor.ts';
@@ -21,7 +21,7 @@ export function addBlock(context: OperationContext, params: AddBlockParams, pare
   if (type === undefined || name === undefined) {
     return skip(context, 'missing_required_params', 'A new block needs a type and a name.');
   }
-  if (batch.editor.find(actualId(batch, requestedId))) {
+  if (batch.editor.find(actualIdOf(batch, requestedId))) {
     return skip(
       context,
       'duplicate_block_name',
@@ -31,7 +31,7 @@ export function addBlock(context: OperationContext, params: AddBlockParams, pare
   if (!checkType(context, type, parent) || !checkName(context, name)) return false;
   if (parent !== undefined && !checkNesting(context, { parent, levels: isContainer(type) ? 1 : 0 }))
     return false;
-  const id = UUID.test(requestedId) ? requestedId : batch.newId();
+  const id = UUID.test(requestedId) ? requestedId : batch.createId();
   batch.actualIds.set(requestedId, id);
   batch.editor.put(id, newBlock(id, { type, name, parent }));
   batch.unplacedBlockIds.add(id);
@@ -152,7 +152,9 @@ export function skipIfLocked(context: OperationContext, id: string): boolean {
  */
 export function levelCountOf({ batch: { editor } }: OperationContext, id: string): number {
   if (!isContainer(editor.find(id)?.['type'])) return 0;
-  const innerContainers = [...editor.depths(id)].filter(([each]) => isContainer(editor.find(each)?.['type']));
+  const innerContainers = [...editor.depths(id)].filter(([innerId]) =>
+    isContainer(editor.find(innerId)?.['type']),
+  );
   return 1 + innerContainers.reduce((max, [, depth]) => Math.max(max, depth), 0);
 }
 

@@ -1,8 +1,8 @@
 import { isTriggerType, portReader } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core';
-import type { PortReader, RowBlock } from '@heddle/core/drafts';
+import type { BlockWithFields, PortReader } from '@heddle/core/drafts';
 import { isContainer, objectOrEmpty } from '../containers.ts';
-import { actualId, skip } from './batch.ts';
+import { actualIdOf, skip } from './batch.ts';
 import type { Batch, EdgeToLaterBlock, OperationContext } from './batch.ts';
 import { stringOrDefault } from './draft-editor.ts';
 import type { Connections, EditBlockParams } from './schemas.ts';
@@ -24,7 +24,7 @@ export function connect(context: OperationContext, connections: Connections): vo
       const { block: requestedId, handle: targetHandle } =
         typeof target === 'string' ? { block: target, handle: undefined } : target;
       const edge = { source: blockId, handle, requestedId, targetHandle, operationType };
-      if (batch.editor.find(actualId(batch, requestedId))) addEdge(batch, edge);
+      if (batch.editor.find(actualIdOf(batch, requestedId))) addEdge(batch, edge);
       else batch.edgesToLaterBlocks.push(edge);
     }
   }
@@ -35,7 +35,7 @@ export function addDeferredEdges(batch: Batch): void {
   for (const edge of batch.edgesToLaterBlocks) {
     if (!batch.editor.find(edge.source)) continue;
     if (addEdge(batch, edge)) {
-      const target = actualId(batch, edge.requestedId);
+      const target = actualIdOf(batch, edge.requestedId);
       batch.deferredEdges.push({
         sourceBlockId: edge.source,
         sourceHandle: edge.handle,
@@ -53,7 +53,7 @@ export function removeEdges(
   const { batch, blockId } = context;
   for (const { targetBlockId, sourceHandle } of edges) {
     const handle = sourceHandle === 'success' ? 'source' : sourceHandle;
-    const target = actualId(batch, targetBlockId);
+    const target = actualIdOf(batch, targetBlockId);
     const matches = batch.editor.edgesBetween(blockId, target).filter((edge) => handleOf(edge) === handle);
     for (const edge of matches) batch.editor.disconnect(edge);
     if (matches.length === 0) {
@@ -80,7 +80,7 @@ function portReaderOf({ batch, blockId }: OperationContext, block: JsonObject): 
   const values = [block['type'], conditions, routes];
   const cachedReader = batch.portReaders.get(blockId);
   if (cachedReader?.values.every((value, index) => value === values[index])) return cachedReader.read;
-  const read = portReader(toRowBlock(blockId, block));
+  const read = portReader(toBlockWithFields(blockId, block));
   batch.portReaders.set(blockId, { values, read });
   return read;
 }
@@ -90,7 +90,7 @@ function addEdge(batch: Batch, pendingEdge: EdgeToLaterBlock): boolean {
   const { source, handle, requestedId, targetHandle, operationType } = pendingEdge;
   const { editor } = batch;
   const context = { batch, operationType, blockId: source };
-  const target = actualId(batch, requestedId);
+  const target = actualIdOf(batch, requestedId);
   const block = editor.find(target);
   const details = { sourceHandle: handle, targetBlockId: requestedId };
   if (!block) return skip(context, 'invalid_edge_target', `There is no block "${requestedId}".`, details);
@@ -112,7 +112,7 @@ function addEdge(batch: Batch, pendingEdge: EdgeToLaterBlock): boolean {
     return skip(context, 'invalid_edge_scope', reason, details);
   }
   const exists = editor.edgesBetween(source, target).some((other) => handleOf(other) === handle);
-  if (!exists) editor.connect({ ...edge, id: batch.newId() });
+  if (!exists) editor.connect({ ...edge, id: batch.createId() });
   return true;
 }
 
@@ -137,7 +137,7 @@ function targetProblem(source: string, target: string, block: JsonObject): strin
 }
 
 /** Returns the data on which the ports of a block depend. */
-export function toRowBlock(id: string, block: JsonObject): RowBlock {
+export function toBlockWithFields(id: string, block: JsonObject): BlockWithFields {
   const fields = Object.entries(objectOrEmpty(block['subBlocks'])).map(
     ([field, storedField]) => [field, objectOrEmpty(storedField)['value'] ?? null] as const,
   );

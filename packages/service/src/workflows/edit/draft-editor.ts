@@ -144,9 +144,9 @@ export class DraftEditor {
     return { blocks: Object.fromEntries(this.#blocks), edges: [...this.#edges] };
   }
 
-  #countName(block: JsonObject, change: number): void {
+  #countName(block: JsonObject, delta: number): void {
     const name = normalizeName(stringOrDefault(block['name']));
-    this.#nameCounts.set(name, (this.#nameCounts.get(name) ?? 0) + change);
+    this.#nameCounts.set(name, (this.#nameCounts.get(name) ?? 0) + delta);
   }
 }
 

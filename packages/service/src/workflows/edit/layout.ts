@@ -27,19 +27,19 @@ export function layoutNewBlocks(editor: DraftEditor, ids: ReadonlySet<string>): 
     editor.put(id, { ...block, position: { ...point } });
   }
   const containers = new Set([...ids].flatMap((id) => editor.parentOf(id) ?? []));
-  for (const id of containers) enclose(editor, id, grids.get(id));
+  for (const id of containers) growContainer(editor, id, grids.get(id));
 }
 
 /** The occupied positions in a container, or at the top level. */
 class LayoutGrid {
   readonly #cells = new Set<string>();
   /** The largest coordinates of the occupied positions. */
-  readonly end: Point = { x: -COLUMN_WIDTH, y: 0 };
+  readonly maxPoint: Point = { x: -COLUMN_WIDTH, y: 0 };
 
   occupy(point: Point): void {
     this.#cells.add(cellOf(point));
-    this.end.x = Math.max(this.end.x, point.x);
-    this.end.y = Math.max(this.end.y, point.y);
+    this.maxPoint.x = Math.max(this.maxPoint.x, point.x);
+    this.maxPoint.y = Math.max(this.maxPoint.y, point.y);
   }
 
   /** Occupies and returns the first free position at or below `start`. */
@@ -76,21 +76,21 @@ function preferredPoint(editor: DraftEditor, id: string, grid: LayoutGrid): Poin
     if (editor.parentOf(source) === parent)
       return { x: x + Math.max(COLUMN_WIDTH, containerWidth + MARGIN), y };
   }
-  return parent === undefined ? { x: grid.end.x + COLUMN_WIDTH, y: 0 } : { x: MARGIN, y: MARGIN };
+  return parent === undefined ? { x: grid.maxPoint.x + COLUMN_WIDTH, y: 0 } : { x: MARGIN, y: MARGIN };
 }
 
-function enclose(editor: DraftEditor, id: string, grid: LayoutGrid | undefined): void {
+function growContainer(editor: DraftEditor, id: string, grid: LayoutGrid | undefined): void {
   const block = editor.find(id);
   if (!block || !grid) return;
   const data = objectOrEmpty(block['data']);
-  const atLeast = (storedSize: unknown, min: number): number =>
+  const sizeAtLeast = (storedSize: unknown, min: number): number =>
     Math.max(typeof storedSize === 'number' ? storedSize : 0, min);
   editor.put(id, {
     ...block,
     data: {
       ...data,
-      width: atLeast(data['width'], grid.end.x + COLUMN_WIDTH),
-      height: atLeast(data['height'], grid.end.y + ROW_HEIGHT + MARGIN),
+      width: sizeAtLeast(data['width'], grid.maxPoint.x + COLUMN_WIDTH),
+      height: sizeAtLeast(data['height'], grid.maxPoint.y + ROW_HEIGHT + MARGIN),
     },
   });
 }

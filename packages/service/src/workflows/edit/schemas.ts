@@ -44,12 +44,12 @@ const name = z.string().trim().min(1).max(255);
 // A block without a type or name is skipped with a reason, so that it does not fail the whole batch.
 const addParams = { type: type.optional(), name: name.optional(), ...commonParams };
 
-const removedEdge = z.strictObject({ targetBlockId: id, sourceHandle: handle.default('source') });
+const edgeToRemove = z.strictObject({ targetBlockId: id, sourceHandle: handle.default('source') });
 
 const editParams = z.strictObject({
   name: name.optional(),
   ...commonParams,
-  removeEdges: z.array(removedEdge).max(MAX_ENTRIES).optional(),
+  removeEdges: z.array(edgeToRemove).max(MAX_ENTRIES).optional(),
   nestedNodes: boundedRecord(z.strictObject(addParams)).optional(),
 });
 

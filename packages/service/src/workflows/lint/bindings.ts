@@ -8,7 +8,7 @@ import { MAX_LISTED_ITEMS } from './context.ts';
 
 const KINDS = REFERENCE_KINDS.filter(({ kind }) => kind === 'credential' || kind === 'table');
 
-/** Returns the credentials and tables that blocks name in `oldGraph` but not in `newGraph`, at most 500. */
+/** Returns the credentials and tables that blocks reference in `oldGraph` but not in `newGraph`, at most 500. */
 export function removedBindings(oldGraph: Graph, newGraph: Graph): RemovedBinding[] {
   const removedReferences = new Map<string, FoundReference>();
   for (const binding of bindingsOf(oldGraph)) {

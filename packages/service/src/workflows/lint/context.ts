@@ -31,9 +31,9 @@ export function truncateForReport(text: string): string {
 /** Returns how a report names a block. Name and type are null for a block that does not exist. */
 export function blockRefOf(graph: Graph, blockId: string): LintReport['orphanBlocks'][number] {
   const block = Object.hasOwn(graph.blocks, blockId) ? graph.blocks[blockId] : undefined;
-  return { blockId, blockName: textOrNull(block?.['name']), blockType: textOrNull(block?.['type']) };
+  return { blockId, blockName: stringOrNull(block?.['name']), blockType: stringOrNull(block?.['type']) };
 }
 
-export function textOrNull(value: Json | undefined): string | null {
+export function stringOrNull(value: Json | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }

@@ -7,10 +7,10 @@ import { toEngineFormat } from '../graph.ts';
 import type { Graph } from '../graph.ts';
 import type { LintContext } from './context.ts';
 import { createLintReport } from './report.ts';
-import { missingFields } from './required-fields.ts';
+import { findMissingFields } from './required-fields.ts';
 import { findUnresolvedResources } from './resources.ts';
 
-interface Subject {
+interface LintRequest {
   row: WorkflowRow;
   /** The reader of the report. */
   principal: Principal;
@@ -22,18 +22,18 @@ interface Subject {
  */
 export async function lint(
   services: WorkflowServices,
-  { row, principal }: Subject,
+  { row, principal }: LintRequest,
   graph: Graph,
 ): Promise<LintReport> {
   const { engine, compat, sources } = services;
   const workspaceId = row.workspace_id;
   const diagnostics = engine.check(toEngineFormat(row, graph), { compat });
   // Only users may see the names of secrets, as in the list of secrets.
-  const mayKnowNames = principal.kind !== 'workspace' && sources.environments !== undefined;
-  const environmentNames = mayKnowNames
+  const maySeeNames = principal.kind !== 'workspace' && sources.environments !== undefined;
+  const environmentNames = maySeeNames
     ? await readOrReport(services, async () => new Set(await sources.environments?.names(workspaceId)))
     : undefined;
-  const requiredFields = await readOrReport(services, services.requiredFields);
+  const requiredFields = await readOrReport(services, services.readRequiredFields);
   const context: LintContext = {
     environmentNames,
     requiredFields,
@@ -45,7 +45,7 @@ export async function lint(
     db: databaseOf(services),
     workspaceId,
   });
-  const emptyFields = missingFields(graph, requiredFields ?? new Map());
+  const emptyFields = findMissingFields(graph, requiredFields ?? new Map());
   return createLintReport(graph, { diagnostics, emptyFields, missingResources, context });
 }
 

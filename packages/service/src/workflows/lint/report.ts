@@ -2,7 +2,7 @@ import type { Diagnostic, JsonObject } from '@heddle/core';
 import type { LintReport } from '../draft-schemas.ts';
 import { stringOrDefault } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
-import { MAX_LISTED_ITEMS, blockRefOf, textOrNull } from './context.ts';
+import { MAX_LISTED_ITEMS, blockRefOf, stringOrNull } from './context.ts';
 import type { LintContext } from './context.ts';
 import type { MissingField } from './required-fields.ts';
 import { emptyOutgoingPorts, sourcesAndSinks } from './wiring.ts';
@@ -95,7 +95,7 @@ function edgeIssues(
   return {
     invalidBranchPorts: diagnosticsWithCodes(PORT_CODES).map((diagnostic) => ({
       ...blockRefOf(graph, diagnostic.blockId ?? ''),
-      sourceHandle: textOrNull(edgeOf(graph, diagnostic)['sourceHandle']),
+      sourceHandle: stringOrNull(edgeOf(graph, diagnostic)['sourceHandle']),
       reason: diagnostic.message,
     })),
     invalidConnectionTargets: diagnosticsWithCodes(TARGET_CODES).map((diagnostic) => {
@@ -104,7 +104,7 @@ function edgeIssues(
       return {
         sourceBlockId,
         sourceBlockName: blockRefOf(graph, sourceBlockId).blockName,
-        sourceHandle: textOrNull(edge['sourceHandle']),
+        sourceHandle: stringOrNull(edge['sourceHandle']),
         targetBlockId: stringOrDefault(edge['target']),
         reason: diagnostic.message,
       };
@@ -149,10 +149,14 @@ function checksOf(diagnostics: readonly Diagnostic[], context: LintContext): Che
     ),
     resourceCheck(context),
     context.tools
-      ? check('agent-tool-references', 'complete', 'Tools are compared with the registered ones.')
-      : check('agent-tool-references', 'skipped', 'This service does not know the tools of its agents.'),
-    check('table-fields', 'skipped', 'This service has no tables.'),
-    check('runtime-execution', 'skipped', 'Nothing is run.'),
+      ? createCheck('agent-tool-references', 'complete', 'Tools are compared with the registered ones.')
+      : createCheck(
+          'agent-tool-references',
+          'skipped',
+          'This service does not know the tools of its agents.',
+        ),
+    createCheck('table-fields', 'skipped', 'This service has no tables.'),
+    createCheck('runtime-execution', 'skipped', 'Nothing is run.'),
   ];
 }
 
@@ -164,10 +168,10 @@ function resourceCheck({ environmentNames, hasSandboxes }: LintContext): Check {
     ...(environmentNames ? ['names in {{ }}'] : []),
   ];
   const detail = `Compared with the workspace: ${kinds.join(', ')}. Ids of other resources are not looked up.`;
-  return check('credential-resource-references', 'partial', detail);
+  return createCheck('credential-resource-references', 'partial', detail);
 }
 
-function check(name: string, status: Check['status'], detail: string): Check {
+function createCheck(name: string, status: Check['status'], detail: string): Check {
   return { name, status, detail };
 }
 

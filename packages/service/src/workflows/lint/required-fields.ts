@@ -34,7 +34,7 @@ export function createRequiredFieldsReader(
 }
 
 /** Returns the required fields that are empty in enabled blocks. */
-export function missingFields(graph: Graph, requiredFields: RequiredFields): MissingField[] {
+export function findMissingFields(graph: Graph, requiredFields: RequiredFields): MissingField[] {
   return Object.entries(graph.blocks).flatMap(([blockId, block]) => {
     if (block['enabled'] === false) return [];
     const subBlocks = objectOrEmpty(block['subBlocks']);

@@ -26,7 +26,7 @@ interface WorkspaceContext {
 
 const KINDS = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow' || kind === 'skill');
 const KINDS_WITH_SANDBOXES = REFERENCE_KINDS.filter(
-  ({ kind }) => kind === 'sandbox' || KINDS.some((known) => known.kind === kind),
+  ({ kind }) => kind === 'sandbox' || KINDS.some((knownKind) => knownKind.kind === kind),
 );
 
 /**
@@ -97,12 +97,12 @@ function addUnresolvedReference(
   });
 }
 
-/** Checks child workflows. References are ids or names of workflows, which must be live. */
+/** Checks child workflows. References are ids or names of workflows, which must be deployed. */
 async function checkWorkflows(
   names: readonly string[],
   { db, workspaceId }: WorkspaceContext,
 ): Promise<ReasonOf> {
-  const isLiveByName = new Map<string, boolean>();
+  const isDeployedByName = new Map<string, boolean>();
   const findWorkflows = chunkedFinder((chunk) =>
     db
       .selectFrom('workflows')
@@ -113,13 +113,14 @@ async function checkWorkflows(
       .execute(),
   );
   for (const { id, name, active_version: version } of await findWorkflows(names)) {
-    for (const key of [id, name]) isLiveByName.set(key, (isLiveByName.get(key) ?? false) || version !== null);
+    for (const key of [id, name])
+      isDeployedByName.set(key, (isDeployedByName.get(key) ?? false) || version !== null);
   }
   return (name) => {
-    const isLive = isLiveByName.get(name);
-    if (isLive === undefined)
+    const isDeployed = isDeployedByName.get(name);
+    if (isDeployed === undefined)
       return `The workspace has no workflow with the id or name "${truncateForReport(name)}".`;
-    return isLive ? undefined : `The workflow "${truncateForReport(name)}" is not deployed.`;
+    return isDeployed ? undefined : `The workflow "${truncateForReport(name)}" is not deployed.`;
   };
 }
 

@@ -2,7 +2,7 @@ import { branchPorts, portReader } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core';
 import { isContainer, parentIdOf } from '../containers.ts';
 import type { LintReport } from '../draft-schemas.ts';
-import { toRowBlock } from '../edit/connections.ts';
+import { toBlockWithFields } from '../edit/connections.ts';
 import { stringOrDefault } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
 import { MAX_LISTED_ITEMS, blockRefOf, truncateForReport } from './context.ts';
@@ -26,14 +26,14 @@ export function sourcesAndSinks(graph: Graph): SourcesAndSinks {
 
 /** Returns the branches of conditions and routers, and the starts of containers, that lead nowhere, at most 500. */
 export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts'] {
-  const edgesFrom = Map.groupBy(edgesBetweenBlocks(graph), ({ source }) => source);
+  const edgesBySource = Map.groupBy(edgesBetweenBlocks(graph), ({ source }) => source);
   const emptyPorts: LintReport['emptyOutgoingPorts'] = [];
   for (const [id, block] of Object.entries(graph.blocks)) {
-    const rowBlock = toRowBlock(id, block);
-    const ports = branchPorts(rowBlock);
+    const blockWithFields = toBlockWithFields(id, block);
+    const ports = branchPorts(blockWithFields);
     if (ports.length === 0) continue;
-    const edges = edgesFrom.get(id) ?? [];
-    const branches = isContainer(block['type']) ? undefined : usedBranches(rowBlock, edges);
+    const edges = edgesBySource.get(id) ?? [];
+    const branches = isContainer(block['type']) ? undefined : usedBranches(blockWithFields, edges);
     for (const { handle, label } of ports) {
       const isUsed = branches ? branches.has(handle) : hasInnerEdge(graph, id, edges);
       if (isUsed) continue;

@@ -153,15 +153,15 @@ export async function findHook(
   let pageCount = 0;
   for await (const page of pages) {
     const ids = page.filter((hook) => hook.url === url).map(({ id }) => hookIdOf(service, id));
-    const found = ids.find((id) => !excludedIds.includes(id));
+    const foundId = ids.find((id) => !excludedIds.includes(id));
     pageCount += 1;
-    if (found !== undefined || pageCount === MAX_PAGES) return found;
+    if (foundId !== undefined || pageCount === MAX_PAGES) return foundId;
   }
   return undefined;
 }
 
 /**
- * Removes the hook of the call. `remove` returns false for a hook that does not exist. `find` returns the id of a hook
+ * Removes the trigger's hook. `remove` returns false for a hook that does not exist. `find` returns the id of a hook
  * that has the trigger's URL and is not in `excludedIds`.
  */
 export async function removeHook(
@@ -176,6 +176,6 @@ export async function removeHook(
 ): Promise<void> {
   if (hookId !== undefined && (await remove(hookId))) return;
   // A process that died before it recorded the id may have created the hook again.
-  const found = await find(otherHookIds);
-  if (found !== undefined) await remove(found);
+  const foundId = await find(otherHookIds);
+  if (foundId !== undefined) await remove(foundId);
 }

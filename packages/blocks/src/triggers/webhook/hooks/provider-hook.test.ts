@@ -34,7 +34,7 @@ function contextWith(http: HttpClient): HookContext {
 }
 
 /** Creates the webhook of a provider. Returns the error; undefined if there is none. */
-async function activationError(provider: string, http: HttpClient): Promise<unknown> {
+async function catchActivationError(provider: string, http: HttpClient): Promise<unknown> {
   const activation = providerHook.activate({ provider, hook: HOOK }, contextWith(http));
   return activation.then(
     () => undefined,
@@ -47,26 +47,26 @@ describe('the webhook of a provider', () => {
     'is created with requests of at most 10 seconds and 2 MiB, which follow no redirect: %s',
     async (provider) => {
       const { http, requests } = clientWithStatus(503);
-      expect(await activationError(provider, http)).toSatisfy(isBlockError);
+      expect(await catchActivationError(provider, http)).toSatisfy(isBlockError);
       expect(requests).toMatchObject([
         { timeoutMs: 10_000, maxResponseBytes: 2 * 2 ** 20, redirect: 'manual' },
       ]);
     },
   );
 
-  const reset = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(NOW_MS / 1000 + 90) };
+  const rateLimitHeaders = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(NOW_MS / 1000 + 90) };
   it.each([
     ['seconds', { 'retry-after': '60' }, 60_000],
     ['fractions of a second', { 'retry-after': '1.5' }, 1500],
     ['a date', { 'retry-after': 'Thu, 01 Jan 2026 00:02:00 GMT' }, 120_000],
-    ['the end of the rate limit', reset, 90_000],
-    ['seconds and the end of the rate limit', { ...reset, 'retry-after': '5' }, 5000],
-    ['zero seconds and the end of the rate limit', { ...reset, 'retry-after': '0' }, 90_000],
+    ['the end of the rate limit', rateLimitHeaders, 90_000],
+    ['seconds and the end of the rate limit', { ...rateLimitHeaders, 'retry-after': '5' }, 5000],
+    ['zero seconds and the end of the rate limit', { ...rateLimitHeaders, 'retry-after': '0' }, 90_000],
     ['an invalid time', { 'retry-after': 'later' }, undefined],
   ])(
     'at GitHub is created again after the delay in the response, given as %s',
     async (_format, headers, ms) => {
-      const error = await activationError('github', clientWithStatus(403, headers).http);
+      const error = await catchActivationError('github', clientWithStatus(403, headers).http);
       expect(error).toMatchObject({
         message: expect.stringMatching(/rate limit of GitHub/),
         retryable: true,
@@ -82,7 +82,7 @@ const PAGE_SIZE = 100;
  * Functions that return the body of a page of a provider's list of webhooks. With a `url`, the page has a webhook with
  * this URL and is the last page. Without, the page is full, and another page follows.
  */
-const LISTS: { readonly [provider: string]: (url: string | undefined) => unknown } = {
+const PAGE_BUILDERS: { readonly [provider: string]: (url: string | undefined) => unknown } = {
   github: (url) =>
     url === undefined ? fullPage((id) => ({ id, config: {} })) : [{ id: 7, config: { url } }],
   linear: (url) => {
@@ -97,18 +97,18 @@ const LISTS: { readonly [provider: string]: (url: string | undefined) => unknown
   }),
 };
 
-function fullPage(webhookWith: (id: number) => unknown): unknown[] {
-  return Array.from({ length: PAGE_SIZE }, (_, index) => webhookWith(index + 100));
+function fullPage(createWebhook: (id: number) => unknown): unknown[] {
+  return Array.from({ length: PAGE_SIZE }, (_, index) => createWebhook(index + 100));
 }
 
 /** Removes a webhook that is on this page of the provider's list. Returns the requests. */
-async function removalRequests(provider: string, page: number): Promise<Request[]> {
+async function recordRemovalRequests(provider: string, page: number): Promise<Request[]> {
   const requests: Request[] = [];
   const http = {
     fetch(request: Request) {
       requests.push(request);
       const isListed = requests.length === page;
-      const text = JSON.stringify(LISTS[provider]?.(isListed ? WEBHOOK_URL : undefined));
+      const text = JSON.stringify(PAGE_BUILDERS[provider]?.(isListed ? WEBHOOK_URL : undefined));
       return Promise.resolve({ status: 200, headers: [], body: new TextEncoder().encode(text) });
     },
   } as unknown as HttpClient;
@@ -116,9 +116,9 @@ async function removalRequests(provider: string, page: number): Promise<Request[
   return requests;
 }
 
-describe.each(Object.keys(LISTS))('a webhook at %s whose id is unknown', (provider) => {
+describe.each(Object.keys(PAGE_BUILDERS))('a webhook at %s whose id is unknown', (provider) => {
   it('is found on a later page of the list, and removed', async () => {
-    const requests = await removalRequests(provider, 3);
+    const requests = await recordRemovalRequests(provider, 3);
     expect(requests).toHaveLength(4);
     expect(new Set(requests.slice(0, 3).map(({ url, body }) => `${url} ${String(body)}`)).size).toBe(
       // The first request has no cursor; the following requests have the simulated cursor.
@@ -131,6 +131,6 @@ describe.each(Object.keys(LISTS))('a webhook at %s whose id is unknown', (provid
   });
 
   it('is searched for on at most 20 pages', async () => {
-    expect(await removalRequests(provider, 21)).toHaveLength(20);
+    expect(await recordRemovalRequests(provider, 21)).toHaveLength(20);
   });
 });

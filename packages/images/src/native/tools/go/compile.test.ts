@@ -37,10 +37,10 @@ const settings = readGoSettings({ env: process.env, home: homedir() });
 /** Returns the toolchain, which is cached between test runs, or why it is not available. */
 async function findToolchain(): Promise<ImageBlob | string> {
   if (bubblewrapPath === undefined) return 'there is no bubblewrap';
-  const found: { blob?: ImageBlob } = {};
+  const result: { blob?: ImageBlob } = {};
   const builder = createFakeBuilder({
     async resolve(_spec, context) {
-      found.blob = await findOrFetchToolchain(toolchainOfHost(), context);
+      result.blob = await findOrFetchToolchain(toolchainOfHost(), context);
       return { entries: [], data: null };
     },
   });
@@ -51,7 +51,7 @@ async function findToolchain(): Promise<ImageBlob | string> {
   await images.close();
   if (errorCode !== null && errorCode !== 'registry_unavailable')
     throw new Error(`${errorCode}: ${errorMessage}`);
-  return found.blob ?? errorMessage ?? 'no reason was given';
+  return result.blob ?? errorMessage ?? 'no reason was given';
 }
 
 const toolchain = await findToolchain();
@@ -59,24 +59,33 @@ const toolchain = await findToolchain();
 interface Fixtures {
   readonly main: FixtureModule;
   /** Further modules on the proxy. */
-  readonly others?: readonly FixtureModule[];
+  readonly otherModules?: readonly FixtureModule[];
   /** Modules in sibling folders. */
-  readonly siblings?: readonly (FixtureModule & { readonly folder: string })[];
+  readonly siblingModules?: readonly (FixtureModule & { readonly folder: string })[];
   readonly variables?: Readonly<Record<string, string>>;
   readonly intercept?: GoProxy['intercept'];
 }
 
 /** Returns a proxy that has only fixtures, and a function that builds the program `tool` of a module with it. */
-async function prepareBuild({ main, others = [], siblings = [], variables = {}, intercept }: Fixtures) {
-  const proxy = await openTestGoProxy([main, ...others, ...siblings]);
+async function prepareBuild({
+  main,
+  otherModules = [],
+  siblingModules = [],
+  variables = {},
+  intercept,
+}: Fixtures) {
+  const proxy = await openTestGoProxy([main, ...otherModules, ...siblingModules]);
   if (intercept !== undefined) proxy.intercept = intercept;
-  const source = (module: FixtureModule, folder: string): GoSource => ({ ...pinOf(module), folder });
+  const createSource = (module: FixtureModule, folder: string): GoSource => ({ ...pinOf(module), folder });
   const install: GoInstall = {
     from: 'go',
-    modules: [source(main, 'main'), ...siblings.map((module) => source(module, module.folder))],
+    modules: [
+      createSource(main, 'main'),
+      ...siblingModules.map((module) => createSource(module, module.folder)),
+    ],
     programs: { tool: './cmd/tool' },
     variables,
-    published: { from: 'download', format: 'binary', programs: {} },
+    publisherFile: { from: 'download', format: 'binary', programs: {} },
   };
   const folder = createImageFolder();
   chmodSync(folder, 0o755);
@@ -148,18 +157,18 @@ describe.skipIf(typeof toolchain === 'string')(
       const version = randomUUID();
       const { build, proxy } = await prepareBuild({
         main: toolModule({}),
-        others: [WORD],
+        otherModules: [WORD],
         variables: { 'main.version': version },
       });
       expect(await build()).toBe(`${version} said`);
-      const requestCount = proxy.requests.length;
+      const requestCount = proxy.requestPaths.length;
       const actual = await build();
-      expect(proxy.requests).toHaveLength(requestCount);
+      expect(proxy.requestPaths).toHaveLength(requestCount);
       return { actual, expected: `${version} said` };
     };
 
     const compileWithHostileSettings = async (): Promise<ProgramOutput> => {
-      const evil = `/usr/bin/env touch ${JAIL_PATHS.work}/home/evil`;
+      const evilCommand = `/usr/bin/env touch ${JAIL_PATHS.work}/home/evil`;
       const script = `${JAIL_PATHS.work}/src/main/evil.sh`;
       const { build } = await prepareBuild({
         main: toolModule({
@@ -167,14 +176,14 @@ describe.skipIf(typeof toolchain === 'string')(
           'go.env': `GOFLAGS=-toolexec=${script}\nCGO_ENABLED=1\nGOTOOLCHAIN=go1.99.0\n`,
           'cmd/tool/go.env': `GOFLAGS=-toolexec=${script}\n`,
           'go.work': 'go 1.99\n\nuse ./elsewhere\n',
-          'evil.sh': `#!/bin/sh\n${evil}\n`,
+          'evil.sh': `#!/bin/sh\n${evilCommand}\n`,
           'vendor/modules.txt': '# example.test/Word v1.0.0\nexample.test/Word\n',
           'vendor/example.test/Word/word.go': wordSource('vendored'),
           'cmd/tool/default.pgo': 'no profile',
-          'cmd/tool/generate.go': `package main\n\n//go:generate ${evil}\n`,
+          'cmd/tool/generate.go': `package main\n\n//go:generate ${evilCommand}\n`,
           'cmd/tool/cgo.go': `package main\n\n// #cgo CFLAGS: -fplugin=${JAIL_PATHS.work}/src/main/evil.so\n// #cgo pkg-config: --evil\n// int evil(void);\nimport "C"\n\nfunc init() { version = "C" }\n`,
         }),
-        siblings: [
+        siblingModules: [
           {
             path: 'example.test/sibling',
             files: { 'go.mod': 'module example.test/Word\n\ngo 1.24\n', 'word.go': wordSource('sibling') },
@@ -194,17 +203,17 @@ describe.skipIf(typeof toolchain === 'string')(
     it.each(sample(COMPILATIONS, 1, 'programs that are compiled with Go'))(
       '%s',
       OPTIONS,
-      async (_what, compile) => {
+      async (_description, compile) => {
         const { actual, expected } = await compile();
         expect(actual).toBe(expected);
       },
     );
 
     it('embeds no files from outside its module', OPTIONS, async () => {
-      const main = `package main\n\nimport _ "embed"\n\n//go:embed passwd\nvar text string\n\nfunc main() { println(text) }\n`;
+      const mainSource = `package main\n\nimport _ "embed"\n\n//go:embed passwd\nvar text string\n\nfunc main() { println(text) }\n`;
       const { build } = await prepareBuild({
         main: toolModule({
-          'cmd/tool/main.go': main.replace('embed passwd', 'embed ../../../../../etc/passwd'),
+          'cmd/tool/main.go': mainSource.replace('embed passwd', 'embed ../../../../../etc/passwd'),
         }),
       });
       expect(await build()).toMatch(/^install_failed: .*pattern .*passwd: invalid pattern syntax/);
@@ -213,19 +222,19 @@ describe.skipIf(typeof toolchain === 'string')(
     const refuseWith =
       (status: number): GoProxy['intercept'] =>
       (request, response) => {
-        const isWord = request.url?.startsWith('/example.test/!word/') === true;
-        if (isWord) response.writeHead(status).end();
-        return isWord;
+        const isWordRequest = request.url?.startsWith('/example.test/!word/') === true;
+        if (isWordRequest) response.writeHead(status).end();
+        return isWordRequest;
       };
     const FAILURES: [description: string, fixtures: Fixtures, message: RegExp][] = [
       [
         'integrity_error for a dependency that differs from go.sum',
-        { main: toolModule({}), others: [{ ...WORD, files: { 'word.go': wordSource('forged') } }] },
+        { main: toolModule({}), otherModules: [{ ...WORD, files: { 'word.go': wordSource('forged') } }] },
         /^integrity_error: The command-line tool tool could not be compiled: .* does not match its go\.sum.*example\.test\/Word/,
       ],
       [
         'integrity_error for a dependency that go.sum does not name',
-        { main: toolModule({ 'go.sum': '' }), others: [WORD] },
+        { main: toolModule({ 'go.sum': '' }), otherModules: [WORD] },
         /^integrity_error: .*go\.sum has no checksum for a module.*missing go\.sum entry/,
       ],
       [
@@ -245,14 +254,14 @@ describe.skipIf(typeof toolchain === 'string')(
       ],
       [
         'unsupported_package for a module that requires a later Go',
-        { main: toolModule({ 'go.mod': GO_MOD.replace('1.24', '1.99') }), others: [WORD] },
+        { main: toolModule({ 'go.mod': GO_MOD.replace('1.24', '1.99') }), otherModules: [WORD] },
         /^unsupported_package: .*another version of Go.*requires go >= 1\.99/,
       ],
       [
         'install_failed with the message of Go for invalid code',
         {
           main: toolModule({ 'cmd/tool/main.go': 'package main\n\nfunc main() { nothing() }\n' }),
-          others: [WORD],
+          otherModules: [WORD],
         },
         /^install_failed: .*cmd\/tool\/main\.go:3:\d+: undefined: nothing/,
       ],
@@ -260,7 +269,7 @@ describe.skipIf(typeof toolchain === 'string')(
     it.each(sample(FAILURES, 3, 'builds with Go that fail'))(
       'fails with %s',
       OPTIONS,
-      async (_what, fixtures, message) => {
+      async (_description, fixtures, message) => {
         expect(await (await prepareBuild(fixtures)).build()).toMatch(message);
       },
     );

@@ -8,10 +8,10 @@ import { ImageError } from '../../../error.ts';
 import { logLines } from '../../../log.ts';
 import { chownTree, move, reclaimTree } from '../../../ownership.ts';
 import { watchSize } from '../../../javascript/size.ts';
-import type { Checker } from '../../check.ts';
+import type { RootJobRunner } from '../../root-job-runner.ts';
 import type { LockedGoBuild } from '../../lock.ts';
 import type { GoInstall } from '../recipe.ts';
-import { goFailure } from './failure.ts';
+import { createGoError } from './failure.ts';
 import { GoModuleProxy } from './module-proxy.ts';
 import { unpackModule } from './modules.ts';
 import { MAX_GO_MEMORY_MIB, MAX_GO_MINUTES, programPath, runGo, type GoRun } from './process.ts';
@@ -40,23 +40,23 @@ type BuildFolders = Pick<GoRun, 'toolchain' | 'sources' | 'folder' | 'home' | 'p
  */
 export function findOrCompilePrograms(
   build: GoBuild,
-  checker: Pick<Checker, 'confinement'>,
+  rootJobRunner: Pick<RootJobRunner, 'confinement'>,
   context: BuildContext,
 ): Promise<ImageBlob> {
   const { programs, variables, files } = build.install;
-  const parts = JSON.stringify([REVISION, build.locked, programs, variables, files ?? {}]);
-  const name = `go-programs:${createHash('sha256').update(parts).digest('hex')}`;
-  return context.findOrMakeFolder(name, (folder) => compile(build, folder, checker, context));
+  const keyInput = JSON.stringify([REVISION, build.locked, programs, variables, files ?? {}]);
+  const name = `go-programs:${createHash('sha256').update(keyInput).digest('hex')}`;
+  return context.findOrMakeFolder(name, (folder) => compile(build, folder, rootJobRunner, context));
 }
 
 async function compile(
   build: GoBuild,
   target: string,
-  checker: Pick<Checker, 'confinement'>,
+  rootJobRunner: Pick<RootJobRunner, 'confinement'>,
   context: BuildContext,
 ): Promise<void> {
   const toolchain = await findOrFetchToolchain(build.locked.toolchain, context);
-  const confinement = await checker.confinement();
+  const confinement = await rootJobRunner.confinement();
   const buildFolder = await mkdtemp(join(context.workFolder, 'go-'));
   const uid = confinement.uids === undefined ? undefined : takeProcessUid(confinement.uids);
   const sizeWatcher = watchSize(buildFolder, MAX_BUILD_SIZE, context.signal, { factor: 1, pollMs: POLL_MS });
@@ -64,12 +64,12 @@ async function compile(
     const folders = await prepareFolders(build, { buildFolder, toolchain: toolchain.path, uid }, context);
     const run = async (args: readonly string[], proxy?: GoModuleProxy): Promise<void> => {
       const options = { ...folders, args, proxySocket: proxy?.path };
-      const end = await logLines(context, (output) =>
-        runGo(options, confinement, sizeWatcher.signal, output),
+      const end = await logLines(context, (outputListener) =>
+        runGo(options, confinement, sizeWatcher.signal, outputListener),
       );
       sizeWatcher.signal.throwIfAborted();
       if (end.exitCode === 0) return;
-      throw goFailure(build.id, end, {
+      throw createGoError(build.id, end, {
         requestError: proxy?.lastError,
         minutes: MAX_GO_MINUTES,
         memoryMiB: MAX_GO_MEMORY_MIB,

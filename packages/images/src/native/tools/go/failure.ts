@@ -1,8 +1,11 @@
-import type { TreeEnd } from '@heddle/sandbox/build';
+import type { ProcessTreeEnd } from '@heddle/sandbox/build';
 import { ImageError, type ImageErrorCode } from '../../../error.ts';
 
-/** Messages of Go, and their meaning for the author of the specification. The first match applies. */
-const MEANINGS: readonly (readonly [RegExp, ImageErrorCode, string])[] = [
+/**
+ * Patterns of error messages of Go, with code and explanation for the author of the specification. The first match
+ * applies.
+ */
+const KNOWN_FAILURES: readonly (readonly [RegExp, ImageErrorCode, string])[] = [
   [/checksum mismatch|SECURITY ERROR/, 'integrity_error', 'a module that it needs does not match its go.sum'],
   [/missing go\.sum entry/, 'integrity_error', 'its go.sum has no checksum for a module'],
   [
@@ -14,7 +17,7 @@ const MEANINGS: readonly (readonly [RegExp, ImageErrorCode, string])[] = [
 ];
 
 /** A pattern that matches no line. */
-const NO_PATTERN = /(?!)/;
+const MATCH_NOTHING = /(?!)/;
 
 /** Returns the first line of Go's output that matches the pattern, or the last message if no line does. */
 function lineOf(stderr: string, pattern: RegExp): string {
@@ -26,9 +29,9 @@ function lineOf(stderr: string, pattern: RegExp): string {
 /**
  * Returns the error for a failed run of Go. `requestError` is the last error of a request to a module proxy, if any.
  */
-export function goFailure(
+export function createGoError(
   id: string,
-  { stderr, stopReason, exitCode }: TreeEnd,
+  { stderr, stopReason, exitCode }: ProcessTreeEnd,
   {
     requestError,
     minutes,
@@ -46,10 +49,10 @@ export function goFailure(
       stopReason === 'memory' ? `${memoryMiB} MiB of memory` : `${minutes} minutes, or printed too much`;
     return new ImageError('install_failed', `${summary}: it took more than ${limit}.`);
   }
-  for (const [pattern, code, sentence] of MEANINGS)
+  for (const [pattern, code, explanation] of KNOWN_FAILURES)
     if (pattern.test(stderr))
-      return new ImageError(code, `${summary}: ${sentence}. Go said: ${lineOf(stderr, pattern)}`);
+      return new ImageError(code, `${summary}: ${explanation}. Go said: ${lineOf(stderr, pattern)}`);
   if (requestError !== undefined)
     return new ImageError(requestError.code, `${summary}. ${requestError.message}`, { cause: requestError });
-  return new ImageError('install_failed', `${summary}. Go said: ${lineOf(stderr, NO_PATTERN)}`);
+  return new ImageError('install_failed', `${summary}. Go said: ${lineOf(stderr, MATCH_NOTHING)}`);
 }

@@ -72,11 +72,11 @@ describe('the Go module proxy', () => {
     ['a query', () => ({ path: `${GoModuleProxy.url}${MOD_PATH}?steal=1` })],
     ['a POST request', () => ({ path: `${GoModuleProxy.url}${MOD_PATH}`, method: 'POST' })],
     ['a path without a host', () => ({ path: MOD_PATH })],
-  ])('refuses %s, and sends nothing to the proxy', async (_what, requestOf) => {
+  ])('refuses %s, and sends nothing to the proxy', async (_description, requestOf) => {
     const proxy = await openTestGoProxy([DEEP]);
     const { responses } = await requestThroughProxy([proxy.url], [requestOf(proxy.url)]);
     expect(responses).toEqual(['403 A build may only request module files.']);
-    expect(proxy.requests).toEqual([]);
+    expect(proxy.requestPaths).toEqual([]);
   });
 
   it('keeps the error of a failed request', async () => {

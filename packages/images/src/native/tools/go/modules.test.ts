@@ -30,9 +30,9 @@ async function unpackInBuild(module: GoModule, go: NonNullable<Registries['go']>
 
 describe('a Go module', () => {
   it('is fetched by its escaped name and verified by its checksum', async () => {
-    const { url, requests } = await openTestGoProxy([VALID_MODULE]);
+    const { url, requestPaths } = await openTestGoProxy([VALID_MODULE]);
     expect(await unpackInBuild(pinOf(VALID_MODULE), { proxies: [`${url}/`] })).toBe('package main\n');
-    expect(requests).toEqual(['/example.test/!tools/one/@v/v1.0.0.zip']);
+    expect(requestPaths).toEqual(['/example.test/!tools/one/@v/v1.0.0.zip']);
   });
 
   it("is fetched with its proxy's credentials without revealing them", async () => {
@@ -69,7 +69,7 @@ describe('a Go module', () => {
       { ...VALID_MODULE, entries: [{ path: pathOf('zeros'), content: new Uint8Array(8 * 2 ** 20) }] },
       /^image_too_large: .*zeros/,
     ],
-  ])('with %s is refused', async (_what, module, message) => {
+  ])('with %s is refused', async (_description, module, message) => {
     const { url } = await openTestGoProxy([module]);
     expect(await unpackInBuild(pinOf(module), { proxies: [url] })).toMatch(message);
   });

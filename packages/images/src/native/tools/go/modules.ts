@@ -26,7 +26,7 @@ const sha256 = (data: Uint8Array | string, encoding: 'hex' | 'base64' = 'hex'): 
 const escapeName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`);
 
 /** Returns the checksum of files, in the format of `go.sum`, from their names and digests. */
-export function sumOf(digests: readonly (readonly [name: string, sha256: string])[]): string {
+export function checksumOf(digests: readonly (readonly [name: string, sha256: string])[]): string {
   const lines = digests
     .toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     .map(([name, digest]) => `${digest}  ${name}\n`);
@@ -44,9 +44,9 @@ async function fetchModule({ path, version }: GoModule, context: BuildContext): 
       'registry_unavailable',
       `${host} responded with ${status} for the Go module ${path}.`,
     );
-  const file = join(context.workFolder, `module-${randomUUID()}.zip`);
-  await writeFile(file, body);
-  return file;
+  const archivePath = join(context.workFolder, `module-${randomUUID()}.zip`);
+  await writeFile(archivePath, body);
+  return archivePath;
 }
 
 /**
@@ -60,13 +60,13 @@ export async function unpackModule(
 ): Promise<void> {
   const { folder, includes = () => true, isExecutable = () => false } = options;
   const name = `The Go module ${module.path} ${module.version}`;
-  const archive = await fetchModule(module, context);
+  const archivePath = await fetchModule(module, context);
   await mkdir(folder, { recursive: true });
   const writer = new TreeWriter(folder, MAX_SIZE, name);
   const prefix = `${module.path}@${module.version}/`;
   const digests: [string, string][] = [];
   try {
-    await withArchive(archive, async (files) => {
+    await withArchive(archivePath, async (files) => {
       for (const file of files) {
         context.signal.throwIfAborted();
         if (!file.path.startsWith(prefix))
@@ -86,7 +86,7 @@ export async function unpackModule(
     if (!isImageError(error) || error.message.startsWith(name)) throw error;
     throw new ImageError(error.code, `${name} cannot be unpacked. ${error.message}`, { cause: error });
   }
-  const sum = sumOf(digests);
+  const sum = checksumOf(digests);
   if (sum !== module.sum)
     throw new ImageError(
       'integrity_error',

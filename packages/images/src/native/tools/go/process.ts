@@ -4,8 +4,8 @@ import {
   type Confinement,
   JAIL_PATHS,
   PROXY_PORT,
-  runTree,
-  type TreeEnd,
+  runProcessTree,
+  type ProcessTreeEnd,
 } from '@heddle/sandbox/build';
 import { GoModuleProxy } from './module-proxy.ts';
 import type { OutputListener } from '../../../log.ts';
@@ -85,10 +85,10 @@ export async function runGo(
   run: GoRun,
   confinement: Confinement,
   signal: AbortSignal,
-  output: OutputListener,
-): Promise<TreeEnd> {
+  outputListener: OutputListener,
+): Promise<ProcessTreeEnd> {
   const { execPath, readablePaths, environment } = bareRoot();
-  return runTree(confinement, {
+  return runProcessTree(confinement, {
     jail: {
       execPath,
       readablePaths,
@@ -114,6 +114,6 @@ export async function runGo(
     },
     ...(run.uid !== undefined && { uid: run.uid }),
     signal,
-    onOutput: output,
+    onOutput: outputListener,
   });
 }

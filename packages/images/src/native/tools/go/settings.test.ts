@@ -22,7 +22,7 @@ it.each<[string, Record<string, string>, unknown]>([
   ],
   ['no proxy if it is off', { GOPROXY: 'off' }, { proxies: [] }],
   ['no proxy if it is direct', { GOPROXY: 'direct' }, { proxies: [] }],
-])("Go's settings give %s", (_what, env, settings) => {
+])("Go's settings give %s", (_description, env, settings) => {
   expect(readGoSettings({ env, home })).toEqual(settings);
 });
 

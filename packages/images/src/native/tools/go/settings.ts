@@ -23,8 +23,9 @@ function readValue(path: string, name: string): string | undefined {
 export function readGoSettings({ env, home }: UserEnvironment): NonNullable<Registries['go']> {
   const defaultFile = join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'go', 'env');
   const file = env['GOENV'] ?? defaultFile;
-  const value = env['GOPROXY'] ?? '';
-  const setting = value || (file === 'off' ? undefined : readValue(file, 'GOPROXY')) || DEFAULT_PROXY;
+  const environmentValue = env['GOPROXY'] ?? '';
+  const setting =
+    environmentValue || (file === 'off' ? undefined : readValue(file, 'GOPROXY')) || DEFAULT_PROXY;
   const proxies = setting
     .split(/[,|]/)
     .map((entry) => entry.trim())
