@@ -264,6 +264,16 @@ describe('untrusted input', () => {
     ]);
   });
 
+  it.each([{}, { loops: { '': { nodes: [''] } } }])(
+    'with a container whose id is empty is refused: %j',
+    (maps) => {
+      const container = { type: 'loop', name: 'L', data: { count: 2 } };
+      const { workflow, diagnostics } = parseWorkflow({ blocks: { '': container }, edges: [], ...maps });
+      expect(workflow).toBeUndefined();
+      expect(diagnostics).toMatchObject([{ code: 'INPUT_SHAPE', severity: 'error', path: ['blocks', ''] }]);
+    },
+  );
+
   it('whose blocks or edges have a wrong type is refused', () => {
     expect(codesOf({ blocks: [], edges: {} })).toEqual(['INPUT_SHAPE', 'INPUT_SHAPE']);
     expect(codesOf({ blocks: {} })).toEqual(['INPUT_SHAPE']);

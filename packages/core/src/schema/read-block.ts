@@ -49,6 +49,10 @@ function readShape(key: string, value: Json, sink: DiagnosticSink): z.infer<type
     sink.push(idTooLongDiagnostic(key));
     return undefined;
   }
+  if (key === '') {
+    sink.push(idEmptyDiagnostic());
+    return undefined;
+  }
   const storedBlock = parseShape(blockShape, value, ['blocks', key], sink);
   if (storedBlock?.id == null || storedBlock.id === key) return storedBlock;
   sink.push(idMismatchDiagnostic(key, storedBlock.id));
@@ -65,6 +69,15 @@ function idTooLongDiagnostic(key: string): Diagnostic {
     path: ['blocks'],
     message: `A block has an id of ${key.length} characters (at most ${PARSE_LIMITS.nameChars}): "${key.slice(0, 40)}…".`,
     hint: 'Give the block a shorter id, and change it in its edges.',
+  });
+}
+
+/** The empty id stands for the top level of the workflow, so a container with this id would contain itself. */
+function idEmptyDiagnostic(): Diagnostic {
+  return diagnostic('INPUT_SHAPE', {
+    path: ['blocks', ''],
+    message: 'A block has an empty id.',
+    hint: 'Give the block an id, and use it in the edges of the block.',
   });
 }
 
