@@ -294,10 +294,10 @@ describe('heddle run --mcp-command', () => {
       blocks: {
         s: { id: 's', type: 'start_trigger', name: 'Start', enabled: true, subBlocks: {} },
         m: {
-          ...{ id: 'm', type: 'mcp', name: 'Seen', enabled: true },
+          ...{ id: 'm', type: 'mcp', name: 'Process info', enabled: true },
           subBlocks: {
             server: { id: 'server', type: 'short-input', value: 'local' },
-            tool: { id: 'tool', type: 'short-input', value: 'seen' },
+            tool: { id: 'tool', type: 'short-input', value: 'process_info' },
           },
         },
       },

@@ -17,6 +17,6 @@ describe.skipIf(images === undefined)('a native image from the real mirrors', { 
       errorCode: 'image_too_large',
       errorMessage: expect.stringMatching(/^The image is \d+ MiB; the maximum is 20 MiB\.$/) as string,
     });
-    expect(Number(/has (\d+)/.exec(failed.errorMessage!)![1])).toBeGreaterThan(20);
+    expect(Number(/is (\d+)/.exec(failed.errorMessage!)![1])).toBeGreaterThan(20);
   });
 });
