@@ -1,7 +1,7 @@
 import { StatementSync } from 'node:sqlite';
 import { compile, parseWorkflow } from '@heddle/core';
 import type { BlockExecutor, Json } from '@heddle/core';
-import { Replica } from '@heddle/core/run';
+import { RunState } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createEngineOn } from '../../packages/engine/src/create.ts';
@@ -59,7 +59,7 @@ async function countOperations(
   const counts = subtractCounts(storesWithCounts.counts, initialCounts);
   expect(results.map(({ status }) => status)).toEqual(Array(runs).fill('completed'));
   const journal = await storesWithCounts.stores.runs.journal(results[0]?.runId as string);
-  return { counts, commits, commands: countCommands(new Replica('run', plan), journal) };
+  return { counts, commits, commands: countCommands(new RunState('run', plan), journal) };
 }
 
 function subtractCounts(after: Counts, before: Counts): Counts {
@@ -67,10 +67,10 @@ function subtractCounts(after: Counts, before: Counts): Counts {
   return Object.fromEntries(names.map((name) => [name, after[name] - before[name]])) as unknown as Counts;
 }
 
-function countCommands(replica: Replica, journal: readonly Entry[]): { [type: string]: number } {
+function countCommands(runState: RunState, journal: readonly Entry[]): { [type: string]: number } {
   const counts: { [type: string]: number } = {};
   for (const entry of journal)
-    for (const { type } of replica.apply(entry).commands) counts[type] = (counts[type] ?? 0) + 1;
+    for (const { type } of runState.apply(entry).commands) counts[type] = (counts[type] ?? 0) + 1;
   return counts;
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BlockExecutor, BlockResult, Json } from '@heddle/core/blocks';
 import { readPlan } from '@heddle/core';
-import { Replica } from '@heddle/core/run';
+import { RunState } from '@heddle/core/run';
 import { isEngineError } from '@heddle/engine';
 import type { Engine, EngineOptions, ExecutorServices, RunResource } from '@heddle/engine';
 import { createEngineOn } from '../../packages/engine/src/create.ts';
@@ -218,14 +218,14 @@ async function readExecutions(
   for (const runId of runIds) {
     const header = await runs.header(runId);
     if (!header) continue;
-    const replica = new Replica(runId, readPlan((await definitions.plan(header.planHash)) ?? null));
+    const runState = new RunState(runId, readPlan((await definitions.plan(header.planHash)) ?? null));
     for (const entry of await runs.journal(runId)) {
-      replica.apply(entry);
+      runState.apply(entry);
       if (entry.type === 'completed') finished.add(executionKey(runId, entry));
       if (entry.type === 'completed' || entry.type === 'failed') requested.add(executionKey(runId, entry));
     }
-    for (const command of replica.pendingCommands())
-      if (command.type === 'run') requested.add(executionKey(runId, replica.index.placeOf(command.at)));
+    for (const command of runState.pendingCommands())
+      if (command.type === 'run') requested.add(executionKey(runId, runState.index.placeOf(command.at)));
   }
   return { finished, requested };
 }

@@ -15,13 +15,12 @@ import type { RuntimeDependencies } from './execution/runtime-dependencies.ts';
 import type { HttpClient } from './executors/services.ts';
 import { readChanges } from './records/run-changes.ts';
 import { readDefinition, readHeader } from './records/read-run.ts';
-import type { RunState } from './records/read-run.ts';
 import { runNotFoundError } from './records/run-errors.ts';
 import type { ReusedData } from './rerun.ts';
 import { previewReuse, collectReusedData } from './rerun.ts';
 import { detailOf, listDetails, logDetails, resourceOf } from './resource.ts';
 import { isEnded } from './store/journal.ts';
-import type { SharedStores } from './store/stores.ts';
+import type { RecordWithLogs, SharedStores } from './store/stores.ts';
 import { follow } from './records/follow.ts';
 import type { LiveRun, RuntimePort } from './runtime-port.ts';
 import type { VersionedPlan } from './definitions.ts';
@@ -223,7 +222,7 @@ export class HeddleEngine implements Engine {
     return resourceOf(record, this.#dependencies.values, { select, logs });
   }
 
-  async #read(runId: string, withLogs: boolean): Promise<RunState> {
+  async #read(runId: string, withLogs: boolean): Promise<RecordWithLogs> {
     const run = await this.#dependencies.runtime.readRun(runId, { withLogs });
     if (!run) throw runNotFoundError(runId);
     return run;

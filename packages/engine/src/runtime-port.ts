@@ -1,8 +1,8 @@
 import type { Clock, Json } from '@heddle/core';
 import type { StartRequest } from './execution/run-start.ts';
 import type { RuntimeDependencies } from './execution/runtime-dependencies.ts';
-import type { ReadRunOptions, RunState } from './records/read-run.ts';
-import type { SharedStores } from './store/stores.ts';
+import type { ReadRunOptions } from './records/read-run.ts';
+import type { RecordWithLogs, SharedStores } from './store/stores.ts';
 import type { RunEvent } from './types.ts';
 
 /** A run that has not ended. */
@@ -27,7 +27,7 @@ export interface RuntimePort {
   /** Returns the run; undefined if it has ended. */
   open(runId: string): Promise<LiveRun | undefined>;
   /** Returns the current state of the run, by default without its logs; undefined if the run does not exist. */
-  readRun(runId: string, options?: ReadRunOptions): Promise<RunState | undefined>;
+  readRun(runId: string, options?: ReadRunOptions): Promise<RecordWithLogs | undefined>;
   /** Resolves when everything that the run has done so far is stored. */
   whenSaved(runId: string): Promise<void>;
   /** Resumes a pause point, and resolves like `LiveRun.whenIdle`. Throws the errors of `Engine.resume`. */

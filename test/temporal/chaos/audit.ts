@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readPlan } from '@heddle/core';
 import type { RunHeader, Plan, RunRecord } from '@heddle/core';
-import { Replica } from '@heddle/core/run';
+import { RunState } from '@heddle/core/run';
 import type { BlockLog, Entry } from '@heddle/core/run';
 import type { SharedStores } from '@heddle/engine/stores';
 import { recordOf } from '../../../packages/engine/src/records/run-record.ts';
@@ -57,9 +57,9 @@ async function auditRun(
   const plan = readPlan((await definitions.plan(header.planHash)) ?? null);
   for (const entry of entries) countEntry({ runId, plan, entry }, result);
   const reportProblem = (problem: string): void => void result.problems.push(`${runId}: ${problem}`);
-  const replica = new Replica(runId, plan);
-  const expectedLogs = foldLogs(replica, entries, reportProblem);
-  if (!isEqual(recordOf(replica, header, undefined), record))
+  const runState = new RunState(runId, plan);
+  const expectedLogs = foldLogs(runState, entries, reportProblem);
+  if (!isEqual(recordOf(runState, header, undefined), record))
     reportProblem(
       `the record (${record.status}, ${record.seq}) does not match the journal of ${entries.length} entries`,
     );
@@ -83,16 +83,16 @@ function countEntry(
   if (EFFECT_TYPES.has(plan.blocks[entry.block]?.type ?? '')) result.effectAttempts.add(attemptKey);
 }
 
-/** Applies the entries to the replica. Returns the block logs that follow from them. */
+/** Applies the entries to the state of the run. Returns the block logs that follow from them. */
 function foldLogs(
-  replica: Replica,
+  runState: RunState,
   entries: readonly Entry[],
   reportProblem: (problem: string) => void,
 ): BlockLog[] {
   const logs = new Map<number, BlockLog>();
   entries.forEach((entry, index) => {
     if (entry.seq !== index + 1) reportProblem(`entry ${index + 1} has the number ${entry.seq}`);
-    const result = replica.apply(entry);
+    const result = runState.apply(entry);
     if (!result.changed)
       reportProblem(`entry ${entry.seq} (${entry.type}) does not follow from the entries before it`);
     for (const log of result.logs) logs.set(log.executionOrder, log);

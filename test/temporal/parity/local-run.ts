@@ -1,4 +1,4 @@
-import { Replica } from '@heddle/core/run';
+import { RunState } from '@heddle/core/run';
 import type { Command, Entry } from '@heddle/core/run';
 import type { Engine } from '@heddle/engine';
 import type { SharedStores } from '@heddle/engine/stores';
@@ -59,9 +59,9 @@ export async function runLocally(
     isPerBlock,
   }: { plan: Plan; scenario: Scenario; runId: string; isPerBlock: boolean },
 ): Promise<{ steps: Step[]; entries: Entry[]; isRacy: boolean }> {
-  const replica = new Replica(runId, plan);
+  const runState = new RunState(runId, plan);
   const journalReader = new JournalReader(environment, runId);
-  const raceDetector = new RaceDetector(replica, { isPerBlock });
+  const raceDetector = new RaceDetector(runState, { isPerBlock });
   const random = createSeededRandom(scenario.orderSeed);
   const steps: Step[] = [];
   let refusal: { error: unknown } | undefined;
@@ -73,7 +73,7 @@ export async function runLocally(
     const actions = await waitUntilIdle();
     if (!actions) break;
     const action = actions[Math.floor(random() * actions.length)] as Action;
-    const step = { seq: replica.seq, ...(random() < 0.02 ? { type: 'cancel' as const } : action) } as Step;
+    const step = { seq: runState.seq, ...(random() < 0.02 ? { type: 'cancel' as const } : action) } as Step;
     steps.push(step);
     await executeStep(environment, runId, step, { entries: journalReader.entries, onRefused });
   }
@@ -83,19 +83,19 @@ export async function runLocally(
   /** Waits until the run is idle. Returns the possible actions; undefined if the run has ended. */
   async function waitUntilIdle(): Promise<Action[] | undefined> {
     const startMs = performance.now();
-    const { seq } = replica;
+    const { seq } = runState;
     for (;;) {
       for (const entry of await journalReader.readNewEntries())
-        raceDetector.recordEntry(entry, replica.apply(entry));
-      if (replica.idleState() === 'ended') return undefined;
-      const actions = replica.pendingCommands().map(actionFor);
-      if (replica.seq > seq && !actions.includes('in-progress')) {
+        raceDetector.recordEntry(entry, runState.apply(entry));
+      if (runState.idleState() === 'ended') return undefined;
+      const actions = runState.pendingCommands().map(actionFor);
+      if (runState.seq > seq && !actions.includes('in-progress')) {
         raceDetector.recordIdle();
         return actions.filter((action) => typeof action === 'object');
       }
       if (refusal) throw refusal.error;
       if (performance.now() - startMs > 20_000)
-        throw new Error(`The run did not become idle: ${JSON.stringify(replica.pendingCommands())}`);
+        throw new Error(`The run did not become idle: ${JSON.stringify(runState.pendingCommands())}`);
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }
@@ -104,7 +104,7 @@ export async function runLocally(
   function actionFor(command: Command): Action | 'in-progress' | 'ignored' {
     if (command.type === 'abort' || command.type === 'end') return 'in-progress';
     const { block, scope } =
-      command.at.length % 2 === 1 ? replica.index.placeOf(command.at) : { block: '', scope: [] };
+      command.at.length % 2 === 1 ? runState.index.placeOf(command.at) : { block: '', scope: [] };
     if (command.type === 'open') return { type: 'resume', block, scope };
     if (command.type === 'timer') return INDEPENDENT_TIMERS.has(command.timer) ? 'in-progress' : 'ignored';
     if (command.type === 'expand') return 'in-progress';

@@ -1,4 +1,4 @@
-import { Replica } from '@heddle/core/run';
+import { RunState } from '@heddle/core/run';
 import type { EntryBody } from '@heddle/core/run';
 import { expect, it } from 'vitest';
 import { compilePlan } from '../../support/compile-plan.ts';
@@ -18,15 +18,15 @@ const LOOP = loop(
  * edges. The titles of the tests name rules of docs/semantics.md, such as R17.
  */
 class Run {
-  readonly #replica: Replica;
+  readonly #runState: RunState;
   readonly #raceDetector: RaceDetector;
 
   constructor({ branches = 2, graceMs = 0, isPerBlock = false, edges = [] as string[] } = {}) {
     const innerBlocks = [LOOP, fn('M', 'return 3')];
     const blocks = [parallel('P', { parallelType: 'count', count: branches }, ...innerBlocks)];
     const plan = compilePlan(blocks, ['Start -> P -> L -> A -> B', ...edges]);
-    this.#replica = new Replica('run', plan);
-    this.#raceDetector = new RaceDetector(this.#replica, { isPerBlock });
+    this.#runState = new RunState('run', plan);
+    this.#raceDetector = new RaceDetector(this.#runState, { isPerBlock });
     const { start } = plan;
     this.#post({ type: 'started', format: 1, start, input: { v: {} }, graceMs, variables: {} });
     this.completes('Start', []);
@@ -57,8 +57,8 @@ class Run {
   }
 
   #post(body: EntryBody): this {
-    const entry = { seq: this.#replica.seq + 1, atMs: 1, ...body };
-    const applyResult = this.#replica.apply(entry);
+    const entry = { seq: this.#runState.seq + 1, atMs: 1, ...body };
+    const applyResult = this.#runState.apply(entry);
     if (!applyResult.changed) throw new Error(`${body.type} changed nothing`);
     this.#raceDetector.recordEntry(entry, applyResult);
     return this;
@@ -128,16 +128,16 @@ it.each([
   ],
 ])('%s', (_title, blocks, isRacy) => {
   const plan = compilePlan(blocks, ['Start -> W', 'Start -> A']);
-  const replica = new Replica('run', plan);
-  const raceDetector = new RaceDetector(replica, { isPerBlock: false });
+  const runState = new RunState('run', plan);
+  const raceDetector = new RaceDetector(runState, { isPerBlock: false });
   const { start } = plan;
   const entries: EntryBody[] = [
     { type: 'started', format: 1, start, input: { v: {} }, graceMs: 0, variables: {} },
     { type: 'completed', block: 'Start', scope: [], try: 1, startedMs: 1, output: { v: {} } },
   ];
   for (const body of entries) {
-    const entry = { seq: replica.seq + 1, atMs: 1, ...body };
-    raceDetector.recordEntry(entry, replica.apply(entry));
+    const entry = { seq: runState.seq + 1, atMs: 1, ...body };
+    raceDetector.recordEntry(entry, runState.apply(entry));
   }
   expect(raceDetector.isRacy).toBe(isRacy);
 });

@@ -1,5 +1,5 @@
 import type { Address } from '../../../packages/core/src/machine/index.ts';
-import type { ApplyResult, Command, Entry, Replica } from '@heddle/core/run';
+import type { ApplyResult, Command, Entry, RunState } from '@heddle/core/run';
 
 /** Timers that end independently of other events. */
 export const INDEPENDENT_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait', 'timeout']);
@@ -20,7 +20,7 @@ export const INDEPENDENT_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait',
  */
 export class RaceDetector {
   isRacy = false;
-  readonly #replica: Replica;
+  readonly #runState: RunState;
   readonly #isPerBlock: boolean;
   /** Groups of expansions that were pending at the same time since the run was last idle, as addresses. */
   #concurrentExpansions: Address[][] = [];
@@ -28,14 +28,14 @@ export class RaceDetector {
   #hasEndedExpansion = false;
 
   /** `isPerBlock`: the other runtime executes every block in its own activity, so any two blocks end in any order. */
-  constructor(replica: Replica, { isPerBlock }: { isPerBlock: boolean }) {
-    this.#replica = replica;
+  constructor(runState: RunState, { isPerBlock }: { isPerBlock: boolean }) {
+    this.#runState = runState;
     this.#isPerBlock = isPerBlock;
   }
 
-  /** Records an entry. Must be called after the replica has applied it. */
+  /** Records an entry. Must be called after the run state has applied it. */
   recordEntry(entry: Entry, applyResult: ApplyResult): void {
-    const pendingCommands = this.#replica.pendingCommands();
+    const pendingCommands = this.#runState.pendingCommands();
     this.isRacy ||= this.#isUnordered(pendingCommands) || this.#dependsOnExpansionOrder(entry, applyResult);
     this.#hasEndedExpansion ||= this.#endsExpansion(entry);
     const expansions = pendingCommands.flatMap((command) => (command.type === 'expand' ? [command.at] : []));
@@ -53,7 +53,7 @@ export class RaceDetector {
     const unorderedCommands = pendingCommands.filter((command) => {
       if (command.type === 'timer') return INDEPENDENT_TIMERS.has(command.timer);
       if (command.type !== 'run') return this.#isPerBlock && command.type === 'expand';
-      const { class: blockClass } = this.#replica.index.node(command.at);
+      const { class: blockClass } = this.#runState.index.node(command.at);
       return blockClass === 'child' || (this.#isPerBlock && blockClass !== 'effect');
     });
     if (unorderedCommands.length > 1) return true;
@@ -72,7 +72,7 @@ export class RaceDetector {
     return (
       hasTimeLimit &&
       pendingCommands.some(
-        ({ type, at }) => type === 'run' && this.#replica.index.node(at).class !== 'effect',
+        ({ type, at }) => type === 'run' && this.#runState.index.node(at).class !== 'effect',
       )
     );
   }
@@ -87,7 +87,7 @@ export class RaceDetector {
 
   #endsExpansion(entry: Entry): boolean {
     if (entry.type !== 'expanded' && entry.type !== 'failed') return false;
-    const address = this.#replica.index.addressOf(entry.block, entry.scope).join('.');
+    const address = this.#runState.index.addressOf(entry.block, entry.scope).join('.');
     return this.#concurrentExpansions.some((group) => group.some((at) => at.join('.') === address));
   }
 
@@ -100,7 +100,7 @@ export class RaceDetector {
     const fromTransitions = transitions.flatMap((transition): Address[] => {
       if (transition.type === 'closed')
         return transition.failed ? [[...transition.at, transition.iteration]] : [];
-      return transition.type === 'failed' && this.#replica.index.node(transition.at).subflow
+      return transition.type === 'failed' && this.#runState.index.node(transition.at).subflow
         ? [transition.at]
         : [];
     });

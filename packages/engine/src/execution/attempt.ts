@@ -1,5 +1,5 @@
 import type { BlockConfig, BlockContext, BlockEmission, Clock, Json, JsonObject } from '@heddle/core/blocks';
-import type { Command, Place, Replica } from '@heddle/core/run';
+import type { Command, Place, RunState } from '@heddle/core/run';
 import type { BlockContextOptions } from '../executors/context.ts';
 import type { ExecutorServices } from '../executors/services.ts';
 import type { Values } from '../records/values.ts';
@@ -66,7 +66,7 @@ export class BlockTask {
 
 /** The dependencies that an attempt gets from its run. */
 export interface AttemptDependencies {
-  replica: Replica;
+  runState: RunState;
   workflowId: string;
   clock: Clock;
   environment: RunEnvironment;
@@ -102,9 +102,9 @@ export class Attempt implements BlockContextOptions {
     task: BlockTask,
   ) {
     this.place = place;
-    this.block = dependencies.replica.plan.blocks[place.block] as BlockConfig;
+    this.block = dependencies.runState.plan.blocks[place.block] as BlockConfig;
     this.task = task;
-    this.lookup = new ReferenceResolver(dependencies.replica, place, dependencies.environment);
+    this.lookup = new ReferenceResolver(dependencies.runState, place, dependencies.environment);
     const { try: attempt, resumes } = command;
     this.numbers = resumes === undefined ? { try: attempt } : { try: attempt, resumes };
     this.input = this.block.code && { code: this.block.code.authored };
@@ -118,7 +118,7 @@ export class Attempt implements BlockContextOptions {
   }
 
   get runId(): string {
-    return this.#dependencies.replica.runId;
+    return this.#dependencies.runState.runId;
   }
 
   get workflowId(): string {
@@ -154,9 +154,9 @@ export class Attempt implements BlockContextOptions {
   }
 
   answers(): Promise<Json[]> {
-    const { replica } = this.#dependencies;
+    const { runState } = this.#dependencies;
     // Read immediately, because the ledger removes the answers when the block ends.
-    return this.#steps.read([...replica.ledger.answersAt(this.place)]);
+    return this.#steps.read([...runState.ledger.answersAt(this.place)]);
   }
 
   /** The error of a step or child run that prevents the run from continuing. If set, the attempt has no result. */
@@ -165,7 +165,7 @@ export class Attempt implements BlockContextOptions {
   }
 
   get deadlineMs(): number | undefined {
-    return this.#dependencies.replica.deadlineAt(this.#address);
+    return this.#dependencies.runState.deadlineAt(this.#address);
   }
 
   get fieldOverrides(): JsonObject | undefined {

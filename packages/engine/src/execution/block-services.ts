@@ -2,7 +2,7 @@ import { isBlockError } from '@heddle/core/blocks';
 import type { BlockConfig, JsonObject, NotificationOutcome, Region } from '@heddle/core/blocks';
 import type { RunHeader, Plan } from '@heddle/core';
 import type { VersionedPlan } from '../definitions.ts';
-import type { Place, Replica } from '@heddle/core/run';
+import type { Place, RunState } from '@heddle/core/run';
 import { callWorkflow } from '../executors/child.ts';
 import { portsOf, targetOf } from '../executors/context.ts';
 import { asText } from '../executors/values.ts';
@@ -50,7 +50,7 @@ import type { RuntimeDependencies } from './runtime-dependencies.ts';
 interface ServedRun {
   header: RunHeader;
   environment: RunEnvironment;
-  replica: Replica;
+  runState: RunState;
   limiter: ConcurrencyLimiter;
   /** Returns the token of the pause point that an attempt opens. */
   createToken: (this: void, attempt: AttemptPlace) => string;
@@ -67,7 +67,7 @@ export function createBlockServices(
   run: ServedRun,
 ): Pick<CommandExecutorDependencies, 'executorOf' | 'services' | 'createFileReader'> {
   const { header, environment } = run;
-  const { plan } = run.replica;
+  const { plan } = run.runState;
   const mocks = header.mocks === null ? NO_MOCKS : parseMocks(header.mocks);
   const runInfo: RunInfo = {
     variables: plan.variables,
@@ -155,7 +155,7 @@ function createComputeExecutor(block: BlockConfig, execute: EngineExecutor['exec
 
 function triggerExecutor(
   block: BlockConfig,
-  { replica, header }: ServedRun,
+  { runState, header }: ServedRun,
   dependencies: RuntimeDependencies,
 ): EngineExecutor {
   const metadata = (): JsonObject => ({
@@ -164,7 +164,7 @@ function triggerExecutor(
     startTime: new Date(header.createdMs).toISOString(),
   });
   return createComputeExecutor(block, () => {
-    const input = dependencies.values.load(replica.ledger.input);
+    const input = dependencies.values.load(runState.ledger.input);
     return thenMaybe(input, (loaded) => ({ output: startOutput(block, loaded, metadata) }));
   });
 }
@@ -191,7 +191,7 @@ interface ServiceContext {
 
 function servicesOf(serviceContext: ServiceContext): ExecutorServices {
   const { dependencies, run, place, resolver, task, runInfo, tenant, spending, storeFile } = serviceContext;
-  const { plan, index } = run.replica;
+  const { plan, index } = run.runState;
   const store = dependencies.stores.conversations;
   const address = (): number[] => index.addressOf(place.block, place.scope);
   const region = () => regionAt(plan.skeleton, address());
@@ -349,7 +349,7 @@ async function liveChild(
   { dependencies, run, tenant }: CallerContext,
   reference: string,
 ): Promise<VersionedPlan | undefined> {
-  const resolved = await dependencies.resolveChild(run.replica.plan.workflow.id, reference);
+  const resolved = await dependencies.resolveChild(run.runState.plan.workflow.id, reference);
   const child = resolved && (await dependencies.definitions.find(resolved.workflow, resolved.version));
   if (!child) return undefined;
   // `find` returns workflows of every tenant.

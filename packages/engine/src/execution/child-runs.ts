@@ -3,7 +3,7 @@ import { BlockError, EngineError, isBlockError, isEngineError } from '@heddle/co
 import type { EngineErrorCode, RunHeader, RunRecord } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import { placeKey } from '@heddle/core/run';
-import type { Place, Replica } from '@heddle/core/run';
+import type { Place, RunState } from '@heddle/core/run';
 import type { Definitions } from '../definitions.ts';
 import { toCallChainItem } from '../executors/call-chain.ts';
 import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
@@ -84,10 +84,10 @@ function foreignChildError(runId: string): BlockError {
 }
 
 /** True if an attempt in flight in `parent` waits for this child run, or will wait for it again after a restart. */
-export function isAwaited(child: RunHeader, parent: { header: RunHeader; replica: Replica }): boolean {
-  const { header, replica } = parent;
-  const { index } = replica;
-  return replica.pendingCommands().some((command) => {
+export function isAwaited(child: RunHeader, parent: { header: RunHeader; runState: RunState }): boolean {
+  const { header, runState } = parent;
+  const { index } = runState;
+  return runState.pendingCommands().some((command) => {
     if (command.type !== 'run') return false;
     const attempt = {
       place: index.placeOf(command.at),

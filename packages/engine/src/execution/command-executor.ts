@@ -115,7 +115,7 @@ export class CommandExecutor {
   }
 
   #abort(at: readonly number[], reason: string): void {
-    const place = this.#dependencies.replica.index.placeOf(at);
+    const place = this.#dependencies.runState.index.placeOf(at);
     const id = placeKey(place);
     if (this.#timers.size > 0)
       for (const timer of ['timeout', 'retry', 'wait']) this.#timers.cancel(`${timer}:${id}`);
@@ -128,7 +128,7 @@ export class CommandExecutor {
     // The last index of an address of even length is a branch, else it is a node.
     const branch = at.length > 0 && at.length % 2 === 0 ? at[at.length - 1] : undefined;
     const nodeAddress = branch === undefined ? at : at.slice(0, -1);
-    const place = nodeAddress.length > 0 ? this.#dependencies.replica.index.placeOf(nodeAddress) : undefined;
+    const place = nodeAddress.length > 0 ? this.#dependencies.runState.index.placeOf(nodeAddress) : undefined;
     const name = `${timer}:${place ? placeKey(place) : ''}${branch === undefined ? '' : `#${branch}`}`;
     this.#timers.set(name, dueMs, () => {
       this.#dependencies.post({
@@ -143,8 +143,8 @@ export class CommandExecutor {
 
   /** Runs an attempt. Never throws. Most blocks return synchronously; only asynchronous ones need a promise. */
   #run(command: RunCommand): void {
-    const { replica } = this.#dependencies;
-    const place = replica.index.placeOf(command.at);
+    const { runState } = this.#dependencies;
+    const place = runState.index.placeOf(command.at);
     const task = new BlockTask(command, () => this.#notifyDrained());
     const attempt = new Attempt(this.#dependencies, command, place, task);
     try {
@@ -195,7 +195,7 @@ export class CommandExecutor {
   #runExecutor(attempt: Attempt): EntryBody | undefined | Promise<EntryBody | undefined> {
     const { block, place } = attempt;
     const executor = this.#dependencies.executorOf(block, () =>
-      this.#dependencies.replica.logs.earlierExecutionsAt(place),
+      this.#dependencies.runState.logs.earlierExecutionsAt(place),
     );
     const context = createBlockContext(attempt);
     const running =
@@ -209,7 +209,7 @@ export class CommandExecutor {
 
   /** True for a pause with notification tools, which send requests. */
   #isEffect({ block, scope }: Place): boolean {
-    const { index } = this.#dependencies.replica;
+    const { index } = this.#dependencies.runState;
     return index.node(index.addressOf(block, scope)).class === 'effect';
   }
 
@@ -282,12 +282,12 @@ export class CommandExecutor {
 
   /** Computes the number of iterations or branches of a container. Never rejects. */
   async #expand(command: ExpandCommand): Promise<void> {
-    const { replica, clock, environment } = this.#dependencies;
-    const place = replica.index.placeOf(command.at);
+    const { runState, clock, environment } = this.#dependencies;
+    const place = runState.index.placeOf(command.at);
     const id = placeKey(place);
-    const config = replica.plan.blocks[place.block] as BlockConfig;
+    const config = runState.plan.blocks[place.block] as BlockConfig;
     const task = this.#addTask(id, new BlockTask({ try: 1 }, () => this.#notifyDrained()));
-    const resolver = new ReferenceResolver(replica, place, environment, command.turn);
+    const resolver = new ReferenceResolver(runState, place, environment, command.turn);
     const startedMs = clock.now();
     try {
       await this.#prepare(resolver, place);
@@ -295,7 +295,7 @@ export class CommandExecutor {
       const { count, items } = await expandContainer(
         config.container as NonNullable<BlockConfig['container']>,
         {
-          runId: replica.runId,
+          runId: runState.runId,
           lookup: resolver,
           sandbox: () => services.sandbox(),
           signal: task.signal,

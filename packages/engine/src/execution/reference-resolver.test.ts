@@ -1,4 +1,4 @@
-import { Replica } from '@heddle/core/run';
+import { RunState } from '@heddle/core/run';
 import type { Entry, EntryBody, StoredValue } from '@heddle/core/run';
 import { resolveTemplate } from '@heddle/core/blocks';
 import type { Template } from '@heddle/core/blocks';
@@ -13,23 +13,23 @@ import { Values } from '../records/values.ts';
 const work = (name: string, fields = {}) => block(name, 'work', fields);
 
 /** Returns a run in which `A` and `B` both lead to `C`, and a field of `C` reads `A`. Its start block has completed. */
-function startedRun(): { replica: Replica; complete: (block: string, output: StoredValue) => void } {
+function startedRun(): { runState: RunState; complete: (block: string, output: StoredValue) => void } {
   const plan = compilePlan(
     [work('A'), work('B'), work('C', { text: '<a.text>' })],
     ['Start -> A -> C', 'Start -> B -> C'],
   );
-  const replica = new Replica('r', plan);
+  const runState = new RunState('r', plan);
   const applyEntry = (body: EntryBody): void =>
-    void replica.apply({ seq: replica.seq + 1, atMs: 0, ...body } as Entry);
-  replica.apply({ ...createStartedEntry(), start: 'Start' } as Entry);
+    void runState.apply({ seq: runState.seq + 1, atMs: 0, ...body } as Entry);
+  runState.apply({ ...createStartedEntry(), start: 'Start' } as Entry);
   const complete = (name: string, output: StoredValue): void =>
     applyEntry({ type: 'completed', try: 1, startedMs: 0, output, block: name, scope: [] });
   complete('Start', { v: {} });
-  return { replica, complete };
+  return { runState, complete };
 }
 
 const place = { block: 'C', scope: [] };
-const textTemplate = (replica: Replica): Template => replica.plan.blocks['C']?.params['text'] as Template;
+const textTemplate = (runState: RunState): Template => runState.plan.blocks['C']?.params['text'] as Template;
 
 const createSources = (values = new Values(new MemoryValueStore())) => ({
   values,
@@ -38,42 +38,42 @@ const createSources = (values = new Values(new MemoryValueStore())) => ({
 
 describe('ReferenceResolver', () => {
   it('does not fetch values if all are inline', () => {
-    const { replica, complete } = startedRun();
+    const { runState, complete } = startedRun();
     complete('A', { v: { text: 'small' } });
-    const resolver = new ReferenceResolver(replica, place, { values: {} });
+    const resolver = new ReferenceResolver(runState, place, { values: {} });
     expect(resolver.prepare(createSources())).toBeUndefined();
-    expect(resolveTemplate(textTemplate(replica), resolver, 'text')).toBe('small');
+    expect(resolveTemplate(textTemplate(runState), resolver, 'text')).toBe('small');
   });
 
   it('fetches the large values that its block reads', async () => {
-    const { replica, complete } = startedRun();
+    const { runState, complete } = startedRun();
     const values = new Values(new MemoryValueStore());
     complete('A', await values.store({ text: 'x'.repeat(10_000) }));
-    const resolver = new ReferenceResolver(replica, place, { values: {} });
+    const resolver = new ReferenceResolver(runState, place, { values: {} });
     await resolver.prepare(createSources(values));
-    expect(resolveTemplate(textTemplate(replica), resolver, 'text')).toHaveLength(10_000);
+    expect(resolveTemplate(textTemplate(runState), resolver, 'text')).toHaveLength(10_000);
   });
 
   it('keeps the outputs that existed at `prepare` while its block waits', async () => {
-    const { replica, complete } = startedRun();
+    const { runState, complete } = startedRun();
     const values = new Values(new MemoryValueStore());
-    const resolver = new ReferenceResolver(replica, place, { values: {} });
+    const resolver = new ReferenceResolver(runState, place, { values: {} });
     await resolver.prepare(createSources(values));
     complete('A', await values.store({ text: 'x'.repeat(10_000) }));
-    expect(resolveTemplate(textTemplate(replica), resolver, 'text')).toBe('');
+    expect(resolveTemplate(textTemplate(runState), resolver, 'text')).toBe('');
   });
 
   it('uses the source block that ended last as the live source', async () => {
-    const { replica, complete } = startedRun();
+    const { runState, complete } = startedRun();
     complete('B', { v: { n: 1 } });
     complete('A', { v: { n: 2 } });
-    const resolver = new ReferenceResolver(replica, place, { values: {} });
+    const resolver = new ReferenceResolver(runState, place, { values: {} });
     await resolver.prepare(createSources());
     expect(resolver.lastSourceId()).toBe('A');
   });
 
   it('does not resolve an inherited name as an environment value', () => {
-    const resolver = new ReferenceResolver(startedRun().replica, place, { values: { KEY: 'k' } });
+    const resolver = new ReferenceResolver(startedRun().runState, place, { values: { KEY: 'k' } });
     expect([resolver.env('KEY'), resolver.env('constructor')]).toEqual(['k', undefined]);
   });
 });

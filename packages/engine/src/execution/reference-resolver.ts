@@ -11,7 +11,7 @@ import type {
 } from '@heddle/core/blocks';
 import type { FileRecord } from '@heddle/core/files';
 import { scopeFrom } from '@heddle/core/run';
-import type { BranchScope, Output, Place, Replica, StoredValue } from '@heddle/core/run';
+import type { BranchScope, Output, Place, RunState, StoredValue } from '@heddle/core/run';
 import type { FileReader } from '../files/storage.ts';
 import { readLoaded } from '../records/values.ts';
 import type { LoadedValues, Values } from '../records/values.ts';
@@ -48,7 +48,7 @@ const readsByBlock = new WeakMap<BlockConfig, Reads>();
 
 /** Resolves the references of one block, with the outputs that were visible when the block was about to run. */
 export class ReferenceResolver implements Lookup {
-  readonly #replica: Replica;
+  readonly #runState: RunState;
   readonly #place: Place;
   readonly #environment: EnvironmentValues;
   /** The iteration for which a loop's own condition is evaluated. */
@@ -63,12 +63,12 @@ export class ReferenceResolver implements Lookup {
   /** File contents, by the reference that selects them. */
   #contents: Map<object, { file: FileRecord; content: string }> | undefined;
 
-  constructor(replica: Replica, place: Place, environment: EnvironmentValues, iteration?: number) {
-    this.#replica = replica;
+  constructor(runState: RunState, place: Place, environment: EnvironmentValues, iteration?: number) {
+    this.#runState = runState;
     this.#place = place;
     this.#environment = environment;
     this.#iteration = iteration;
-    this.#scope = replica.ledger.scopeAt(place);
+    this.#scope = runState.ledger.scopeAt(place);
   }
 
   /**
@@ -76,14 +76,14 @@ export class ReferenceResolver implements Lookup {
    * none.
    */
   prepare({ values, createFileReader }: ResolverSources): Promise<void> | undefined {
-    const config = this.#replica.plan.blocks[this.#place.block];
+    const config = this.#runState.plan.blocks[this.#place.block];
     if (!config) return undefined;
     let reads = readsByBlock.get(config);
     if (!reads) readsByBlock.set(config, (reads = findReads(config)));
     const largeValues: StoredValue[] = [];
     for (const reference of reads.references) this.#capture(reference, largeValues);
     this.#captureLastOutput(reads.sources);
-    for (const stored of [this.#lastOutput?.value, this.#replica.ledger.fieldOverridesAt(this.#place)])
+    for (const stored of [this.#lastOutput?.value, this.#runState.ledger.fieldOverridesAt(this.#place)])
       if (stored && !('v' in stored)) largeValues.push(stored);
     const fetching =
       largeValues.length === 0 ? undefined : values.fetch(largeValues, (this.#loaded = new Map()));
@@ -189,12 +189,12 @@ export class ReferenceResolver implements Lookup {
   }
 
   #containersAround(block: string): readonly string[] {
-    return this.#replica.index.byId(block)?.containerIds ?? [];
+    return this.#runState.index.byId(block)?.containerIds ?? [];
   }
 
   #containerItems(container: string): StoredValue | undefined {
     const depth = this.#containersAround(container).length;
-    const scope = this.#replica.ledger.scopeAt({
+    const scope = this.#runState.ledger.scopeAt({
       block: container,
       scope: this.#place.scope.slice(0, depth),
     });
@@ -202,7 +202,7 @@ export class ReferenceResolver implements Lookup {
   }
 
   variable(id: string): Json | undefined {
-    return this.#replica.ledger.variables.get(id);
+    return this.#runState.ledger.variables.get(id);
   }
 
   env(name: string): string | undefined {
@@ -211,7 +211,7 @@ export class ReferenceResolver implements Lookup {
   }
 
   describe(blockId: string): { name: string; type: string; outputs?: NonNullable<BlockConfig['outputs']> } {
-    const config = this.#replica.plan.blocks[blockId];
+    const config = this.#runState.plan.blocks[blockId];
     const name = config?.name ?? blockId;
     const type = config?.type ?? 'unknown';
     return config?.outputs ? { name, type, outputs: config.outputs } : { name, type };
@@ -219,7 +219,7 @@ export class ReferenceResolver implements Lookup {
 
   /** Returns the values that replace resolved fields of the block; undefined if there are none. */
   fieldOverrides(): JsonObject | undefined {
-    const stored = this.#replica.ledger.fieldOverridesAt(this.#place);
+    const stored = this.#runState.ledger.fieldOverridesAt(this.#place);
     const values = stored && this.#read(stored);
     return isJsonObject(values) ? values : undefined;
   }

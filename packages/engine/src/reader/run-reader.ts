@@ -3,7 +3,6 @@ import { systemClock } from '../clock.ts';
 import { readStoredPlan } from '../definitions.ts';
 import { follow } from '../records/follow.ts';
 import { readDefinition, readHeader, readRun } from '../records/read-run.ts';
-import type { RunState } from '../records/read-run.ts';
 import { runNotFoundError } from '../records/run-errors.ts';
 import { Values } from '../records/values.ts';
 import { detailOf, listDetails, logDetails } from '../resource.ts';
@@ -13,7 +12,7 @@ import { isOwned, isShared, ownedRunFilter } from '../store/lock.ts';
 import { openLeasedStores } from '../store/open-postgres.ts';
 import { openStores } from '../store/open.ts';
 import type { PostgresOptions } from '../store/postgres/open.ts';
-import type { SharedStores, Stores } from '../store/stores.ts';
+import type { RecordWithLogs, SharedStores, Stores } from '../store/stores.ts';
 import type { RunListQuery, LogDetail, RunDetail, RunEvent } from '../types.ts';
 
 /** A run as seen by a process that does not execute it. */
@@ -153,7 +152,7 @@ class StoreRunReader implements RunReader {
     return this.#sources.stores.close();
   }
 
-  async #read(runId: string, withLogs: boolean): Promise<RunState> {
+  async #read(runId: string, withLogs: boolean): Promise<RecordWithLogs> {
     const run = await readRun(this.#sources, runId, { withLogs });
     if (!run) throw runNotFoundError(runId);
     return run;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { BlockEmission } from '@heddle/core/blocks';
-import type { Replica } from '@heddle/core/run';
+import type { RunState } from '@heddle/core/run';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 import { createRedactor, NO_SECRETS } from '../secrets/redactor.ts';
 import type { Redactor } from '../secrets/redactor.ts';
@@ -15,15 +15,15 @@ import { Emissions, MAX_EMITTED_CHARS } from './emissions.ts';
 import type { StoredEmission } from './emissions.ts';
 
 const PLACE = { block: 'T', scope: [] };
-const replica = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
+const runState = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as RunState;
 const createSanitizer = (redactor: Redactor) => new Sanitizer(new Values(new MemoryValueStore()), redactor);
 const text = (value: string): BlockEmission => ({ type: 'text', text: value });
 
-function openEmissions(store: LiveEventStore, { isNew = true, redactor = NO_SECRETS, run = replica } = {}) {
+function openEmissions(store: LiveEventStore, { isNew = true, redactor = NO_SECRETS, run = runState } = {}) {
   const errors: unknown[] = [];
   const events: RunEvent[] = [];
   const emissions = new Emissions({
-    replica: run,
+    runState: run,
     store,
     clock: new TestClock(),
     sanitizer: createSanitizer(redactor),
@@ -264,10 +264,10 @@ describe('emitted texts with a secret', () => {
 
   it('have the time of their emission, even if they are published at the end of the block', () => {
     const store = new MemoryLiveEvents(new TestClock());
-    const changingReplica = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
-    const { emissions } = openEmissions(store, { redactor, run: changingReplica });
+    const changingRunState = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as RunState;
+    const { emissions } = openEmissions(store, { redactor, run: changingRunState });
     emit(emissions, text('ses'));
-    Object.assign(changingReplica, { seq: 4 });
+    Object.assign(changingRunState, { seq: 4 });
     emissions.end(PLACE, COMPLETE);
     expect(JSON.parse(store.read('r', 0, 1)[0]?.json ?? '')).toMatchObject({ seq: 3, emission: text('ses') });
   });

@@ -1,6 +1,6 @@
 import type { BlockEmission, Clock } from '@heddle/core/blocks';
 import { placeKey } from '@heddle/core/run';
-import type { Place, Replica } from '@heddle/core/run';
+import type { Place, RunState } from '@heddle/core/run';
 import { thenMaybe } from '../then-maybe.ts';
 import type { Sanitizer } from './sanitizer.ts';
 import type { RedactionStream } from '../secrets/redaction-stream.ts';
@@ -47,7 +47,7 @@ interface OpenAttempt extends Omit<QueuedEmission, 'emission'> {
 }
 
 interface EmissionsOptions {
-  replica: Replica;
+  runState: RunState;
   store: LiveEventStore;
   clock: Clock;
   sanitizer: Pick<Sanitizer, 'redactJson' | 'createStream'>;
@@ -88,13 +88,13 @@ export class Emissions {
    * attempt's end are dropped. Throws BLOCK_FAILED if the emission is not JSON.
    */
   add(place: Place, emission: BlockEmission, isFirst: boolean): void {
-    const { replica, clock } = this.#options;
+    const { runState, clock } = this.#options;
     const isText = emission.type === 'text' || emission.type === 'thinking';
     const redactedEmission = isText ? undefined : this.#redact(emission);
     const key = placeKey(place);
     const existingAttempt = isFirst ? undefined : this.#attempts.get(key);
     if (!isFirst && !existingAttempt) return;
-    const emittedAt = { seq: replica.seq, atMs: clock.now() };
+    const emittedAt = { seq: runState.seq, atMs: clock.now() };
     const attempt = existingAttempt ?? { place, key, isFirst, ...emittedAt, streams: new Map() };
     this.#attempts.set(key, Object.assign(attempt, emittedAt));
     if (redactedEmission) this.#enqueue(attempt, redactedEmission);
@@ -205,12 +205,12 @@ export class Emissions {
 
   #loadPlaces(): Set<string> | Promise<Set<string>> {
     if (this.#places) return this.#places;
-    const { store, replica } = this.#options;
-    return thenMaybe(store.places(replica.runId), (places) => (this.#places = new Set(places)));
+    const { store, runState } = this.#options;
+    return thenMaybe(store.places(runState.runId), (places) => (this.#places = new Set(places)));
   }
 
   #send(batch: readonly QueuedEmission[], places: Set<string>): void | Promise<void> {
-    const { store, replica } = this.#options;
+    const { store, runState } = this.#options;
     const events = batch.flatMap((queuedEmission) => {
       const isRepeated =
         queuedEmission.isFirst && places.has(queuedEmission.key) && queuedEmission.emission.type !== 'reset';
@@ -229,18 +229,18 @@ export class Emissions {
         key: placeKey(lostPlace),
         emission: { type: 'error', message: LOST_MESSAGE },
       });
-    return thenMaybe(store.publish(replica.runId, events.map(toLiveEvent)), (lastNumber) => {
+    return thenMaybe(store.publish(runState.runId, events.map(toLiveEvent)), (lastNumber) => {
       this.#hasFailed = false;
       this.#notify(events, lastNumber);
     });
   }
 
   #notify(events: readonly QueuedEmission[], lastNumber: number): void {
-    const { replica } = this.#options;
+    const { runState } = this.#options;
     for (const [index, { place, atMs, emission }] of events.entries()) {
       const { block, scope } = place;
       const number = lastNumber - events.length + 1 + index;
-      this.#options.onPublished?.(emissionEvent(replica, number, { block, scope, atMs, emission }));
+      this.#options.onPublished?.(emissionEvent(runState, number, { block, scope, atMs, emission }));
     }
   }
 
@@ -261,7 +261,7 @@ function toLiveEvent({ place, key, seq, atMs, emission }: QueuedEmission): NewLi
 
 /** Returns the event of an emission in the form for listeners. */
 export function emissionEvent(
-  { runId, plan }: Pick<Replica, 'runId' | 'plan'>,
+  { runId, plan }: Pick<RunState, 'runId' | 'plan'>,
   number: number,
   { block, scope, atMs, emission }: Omit<StoredEmission, 'seq'>,
 ): Extract<RunEvent, { type: 'block:emission' }> {

@@ -1,5 +1,5 @@
 import type { BlockLog, RunHeader, Plan, RunRecord } from '@heddle/core';
-import { Replica } from '@heddle/core/run';
+import { RunState } from '@heddle/core/run';
 import type { ApplyResult, Entry } from '@heddle/core/run';
 import { recordOf } from './run-record.ts';
 
@@ -11,13 +11,13 @@ export function foldJournal(
   runId: string,
   plan: Plan,
   entries: readonly Entry[],
-): { replica: Replica; logs: BlockLog[] } {
-  const replica = new Replica(runId, plan);
+): { runState: RunState; logs: BlockLog[] } {
+  const runState = new RunState(runId, plan);
   const logs = new Map<number, BlockLog>();
   for (const entry of entries) {
-    for (const log of replica.replay(entry).logs) logs.set(log.executionOrder, log);
+    for (const log of runState.replay(entry).logs) logs.set(log.executionOrder, log);
   }
-  return { replica, logs: [...logs.values()].sort((a, b) => a.executionOrder - b.executionOrder) };
+  return { runState, logs: [...logs.values()].sort((a, b) => a.executionOrder - b.executionOrder) };
 }
 
 /**
@@ -28,8 +28,8 @@ export function foldRun(
   { header, plan, suspensionReason }: { header: RunHeader; plan: Plan; suspensionReason: string | undefined },
   entries: readonly Entry[],
 ): { record: RunRecord; logs: BlockLog[] } {
-  const { replica, logs } = foldJournal(header.runId, plan, entries);
-  return { record: recordOf(replica, header, suspensionReason), logs };
+  const { runState, logs } = foldJournal(header.runId, plan, entries);
+  return { record: recordOf(runState, header, suspensionReason), logs };
 }
 
 /** A journal entry with the changes that it makes in the run. */

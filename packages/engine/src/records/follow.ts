@@ -1,5 +1,5 @@
 import type { Clock, Plan, RunHeader, RunRecord } from '@heddle/core';
-import { placeKey, Replica } from '@heddle/core/run';
+import { placeKey, RunState } from '@heddle/core/run';
 import type { ApplyResult, Entry, IdleState, Place } from '@heddle/core/run';
 import { emissionEvent } from './emissions.ts';
 import type { StoredEmission } from './emissions.ts';
@@ -97,19 +97,19 @@ async function* mergedEvents(
   let reportedState: IdleState = 'running';
   for (let idlePollCount = 0; !context.signal?.aborted; idlePollCount++) {
     const entries = await run.readNext(context.stores.runs);
-    const { seq } = run.replica;
+    const { seq } = run.runState;
     const isCheckDue = idlePollCount % POLLS_PER_CHECK === 0;
     // Read after the entries: an emission is published before the entry that ends its block.
     await emissions.read({ always: isCheckDue || entries.length > 0 });
     yield* newEvents(run, entries, { values: context.values, emissions });
-    const { replica } = run;
-    const state = replica.idleState();
+    const { runState } = run;
+    const state = runState.idleState();
     if (state === 'ended') return;
-    if (replica.seq > seq) {
+    if (runState.seq > seq) {
       idlePollCount = -1;
       continue;
     }
-    if (state !== reportedState) yield idleEvent(replica, state, context.clock.now());
+    if (state !== reportedState) yield idleEvent(runState, state, context.clock.now());
     reportedState = state;
     if (state === 'human' || (isCheckDue && !context.mayContinue())) return;
     await waitForNextPoll(emissions.whenPublished(), context.clock);
@@ -160,25 +160,25 @@ export async function* eventsAfter(
 /** A run in the state that its follower has reached. */
 class FollowedRun {
   readonly #definition: FollowedDefinition;
-  #replica: Replica;
-  /** Times of the entries that the replica includes, by their numbers. */
+  #runState: RunState;
+  /** Times of the entries that the run state includes, by their numbers. */
   #times: number[] = [];
 
   constructor(definition: FollowedDefinition, pastEntries: readonly Entry[]) {
     this.#definition = definition;
-    this.#replica = this.#restart(pastEntries);
+    this.#runState = this.#restart(pastEntries);
   }
 
-  get replica(): Replica {
-    return this.#replica;
+  get runState(): RunState {
+    return this.#runState;
   }
 
   /**
-   * Returns the entries after those that the replica includes. If a lost task wrote some of these, and others have
-   * replaced them, the replica first returns to the state before them.
+   * Returns the entries after those that the run state includes. If a lost task wrote some of these, and others have
+   * replaced them, the run state first returns to the state before them.
    */
   async readNext(runs: TailableRunStore): Promise<Entry[]> {
-    const { runId, seq } = this.#replica;
+    const { runId, seq } = this.#runState;
     if (!this.#mayBeReplaced || seq === 0) return runs.tail(runId, seq === 0 ? -1 : seq);
     const [lastEntry, ...nextEntries] = await runs.tail(runId, seq - 1);
     if (lastEntry?.atMs === this.#times[seq]) return nextEntries;
@@ -191,7 +191,7 @@ class FollowedRun {
 
   /** Applies the next entry. Returns undefined if another entry must first replace it. Throws JOURNAL_CORRUPT. */
   apply(entry: Entry): ApplyResult | undefined {
-    const applyResult = this.#mayBeReplaced ? this.#replica.apply(entry) : this.#replica.replay(entry);
+    const applyResult = this.#mayBeReplaced ? this.#runState.apply(entry) : this.#runState.replay(entry);
     if (!applyResult.changed) return undefined;
     this.#times[entry.seq] = entry.atMs;
     return applyResult;
@@ -202,12 +202,12 @@ class FollowedRun {
     return this.#definition.header.elsewhere === true;
   }
 
-  #restart(entries: readonly Entry[]): Replica {
+  #restart(entries: readonly Entry[]): RunState {
     const { header, plan } = this.#definition;
-    this.#replica = new Replica(header.runId, plan);
+    this.#runState = new RunState(header.runId, plan);
     this.#times = [];
     for (const entry of entries) if (!this.apply(entry)) break;
-    return this.#replica;
+    return this.#runState;
   }
 }
 
@@ -229,7 +229,7 @@ class FollowedEmissions {
 
   /** Watches for published emissions. Returns a function that stops watching. */
   watch(): () => void {
-    return this.#liveEvents.watch(this.#run.replica.runId, () => {
+    return this.#liveEvents.watch(this.#run.runState.runId, () => {
       this.#hasUnreadEmissions = true;
       this.#wake();
     });
@@ -246,7 +246,7 @@ class FollowedEmissions {
     this.#hasUnreadEmissions = false;
     for (;;) {
       const page = await this.#liveEvents.read(
-        this.#run.replica.runId,
+        this.#run.runState.runId,
         this.#lastReadNumber,
         EMISSION_PAGE_SIZE,
       );
@@ -270,7 +270,7 @@ class FollowedEmissions {
 
   /** Yields the emissions whose blocks have started, in the order of their numbers. */
   *takeDueEmissions(): Generator<RunEvent> {
-    const { seq } = this.#run.replica;
+    const { seq } = this.#run.runState;
     const end = this.#waitingEmissions.findIndex(({ emission }) => emission.seq > seq);
     yield* this.#take(end === -1 ? this.#waitingEmissions.length : end);
   }
@@ -282,7 +282,7 @@ class FollowedEmissions {
 
   *#take(count: number): Generator<RunEvent> {
     for (const { number, emission } of this.#waitingEmissions.splice(0, count))
-      yield emissionEvent(this.#run.replica, number, emission);
+      yield emissionEvent(this.#run.runState, number, emission);
   }
 }
 
@@ -302,25 +302,25 @@ async function* newEvents(
     yield* emissions.takeBefore(entry);
     const applyResult = run.apply(entry);
     if (!applyResult) return;
-    yield* eventsAt(run.replica, { entry, applyResult }, sources);
+    yield* eventsAt(run.runState, { entry, applyResult }, sources);
     yield* emissions.takeDueEmissions();
   }
 }
 
 async function* eventsAt(
-  replica: Replica,
+  runState: RunState,
   { entry, applyResult }: AppliedEntry,
   { values, emissions }: { values: Values; emissions: FollowedEmissions },
 ): AsyncGenerator<RunEvent> {
-  for (const rawEvent of eventsOf(replica, entry, applyResult)) {
+  for (const rawEvent of eventsOf(runState, entry, applyResult)) {
     if (rawEvent.type !== 'event') continue;
     if (rawEvent.event.type === 'run:ended') yield* emissions.takeRemaining();
     yield await loadEvent(rawEvent, values);
   }
 }
 
-function idleEvent(replica: Replica, state: Exclude<IdleState, 'ended'>, atMs: number): RunEvent {
-  const { runId, pauses } = replica;
+function idleEvent(runState: RunState, state: Exclude<IdleState, 'ended'>, atMs: number): RunEvent {
+  const { runId, pauses } = runState;
   return state === 'running'
     ? { type: 'run:resumed', runId, atMs }
     : pausedEvent(runId, atMs, state, [...pauses.values()]);

@@ -1,6 +1,6 @@
-import type { BlockLog, RunHeader, Plan, RunRecord } from '@heddle/core';
+import type { RunHeader, Plan, RunRecord } from '@heddle/core';
 import { isEnded } from '../store/journal.ts';
-import type { SharedStores } from '../store/stores.ts';
+import type { RecordWithLogs, SharedStores } from '../store/stores.ts';
 import { foldRun } from './fold.ts';
 import { runNotFoundError } from './run-errors.ts';
 import { newRecord } from './run-record.ts';
@@ -10,14 +10,8 @@ interface Sources {
   definitions: { plan(hash: string): Promise<Plan> };
 }
 
-/** The record and the logs of a run after the same journal entry. */
-export interface RunState {
-  record: RunRecord;
-  /** Empty unless the logs were requested. */
-  logs: BlockLog[];
-}
-
 export interface ReadRunOptions {
+  /** If false, the list of logs is empty. */
   withLogs: boolean;
   /** The stored record of the run, if the caller has just read it in a list. Then it is not read again. */
   listedRecord?: RunRecord;
@@ -28,7 +22,7 @@ export async function readStoredRun(
   { runs }: Pick<SharedStores, 'runs'>,
   runId: string,
   { withLogs, listedRecord }: ReadRunOptions,
-): Promise<RunState | undefined> {
+): Promise<RecordWithLogs | undefined> {
   if (withLogs) return runs.recordWithLogs(runId);
   const record = listedRecord ?? (await runs.record(runId));
   return record && { record, logs: [] };
@@ -43,7 +37,7 @@ export async function readRun(
   sources: Sources,
   runId: string,
   options: ReadRunOptions,
-): Promise<RunState | undefined> {
+): Promise<RecordWithLogs | undefined> {
   const { runs } = sources.stores;
   const storedState = await readStoredRun(sources.stores, runId, options);
   if (storedState && isEnded(storedState.record.status)) return storedState;
@@ -94,7 +88,7 @@ async function foldStoredRun(
   sources: Sources,
   runId: string,
   suspensionReason: string | undefined,
-): Promise<RunState | undefined> {
+): Promise<RecordWithLogs | undefined> {
   const { runs } = sources.stores;
   const header = await runs.header(runId);
   if (!header) return undefined;

@@ -4,7 +4,7 @@ import type {
   Command,
   Entry,
   Transition,
-  Replica,
+  RunState,
   IdleState,
   StoredValue,
 } from '@heddle/core/run';
@@ -22,33 +22,33 @@ export interface IdleStateEvent {
 }
 
 /** Returns the events that a journal entry causes, in order. */
-export function eventsOf(replica: Replica, entry: Entry, applyResult: ApplyResult): RawEvent[] {
-  const { runId } = replica;
+export function eventsOf(runState: RunState, entry: Entry, applyResult: ApplyResult): RawEvent[] {
+  const { runId } = runState;
   const { atMs } = entry;
   const events: RawEvent[] = [];
   if (entry.type === 'started')
-    events.push(toRawEvent({ type: 'run:started', runId, atMs, workflowId: replica.plan.workflow.id }));
+    events.push(toRawEvent({ type: 'run:started', runId, atMs, workflowId: runState.plan.workflow.id }));
   for (const log of applyResult.logs) events.push(logEvent(runId, atMs, log));
   for (const transition of applyResult.transitions)
-    if (transition.type === 'opened') events.push(iterationEvent(replica, atMs, transition));
+    if (transition.type === 'opened') events.push(iterationEvent(runState, atMs, transition));
   for (const command of applyResult.commands) {
-    if (command.type === 'end') events.push(endEvent(replica, atMs, command.status));
-    else if (isRetry(command, entry)) events.push(retryEvent(replica, atMs, command));
+    if (command.type === 'end') events.push(endEvent(runState, atMs, command.status));
+    else if (isRetry(command, entry)) events.push(retryEvent(runState, atMs, command));
   }
   return events;
 }
 
 function iterationEvent(
-  replica: Replica,
+  runState: RunState,
   atMs: number,
   transition: Extract<Transition, { type: 'opened' }>,
 ): RawEvent {
-  const { block } = replica.index.placeOf(transition.at);
-  const count = replica.countAt(transition.at);
-  const blockName = nameOf(replica, block);
+  const { block } = runState.index.placeOf(transition.at);
+  const count = runState.countAt(transition.at);
+  const blockName = nameOf(runState, block);
   return toRawEvent({
     type: 'container:iteration',
-    runId: replica.runId,
+    runId: runState.runId,
     atMs,
     blockId: block,
     blockName,
@@ -67,8 +67,8 @@ function toRawEvent(event: RunEvent): RawEvent {
   return { type: 'event', event };
 }
 
-function nameOf(replica: Replica, block: string): string {
-  return replica.plan.blocks[block]?.name ?? block;
+function nameOf(runState: RunState, block: string): string {
+  return runState.plan.blocks[block]?.name ?? block;
 }
 
 /** Returns the type of the event for a block log with this status. */
@@ -86,28 +86,28 @@ function logEvent(runId: string, atMs: number, log: BlockLog): RawEvent {
 }
 
 function retryEvent(
-  replica: Replica,
+  runState: RunState,
   atMs: number,
   command: Extract<Command, { type: 'run' | 'timer' }>,
 ): RawEvent {
-  const { block, scope } = replica.index.placeOf(command.at);
+  const { block, scope } = runState.index.placeOf(command.at);
   const dueMs = command.type === 'timer' ? command.dueMs : atMs;
   return toRawEvent({
     type: 'block:retrying',
-    runId: replica.runId,
+    runId: runState.runId,
     atMs,
     blockId: block,
-    blockName: nameOf(replica, block),
+    blockName: nameOf(runState, block),
     scope: [...scope],
     attempt: command.try ?? 2,
     dueMs,
   });
 }
 
-function endEvent(replica: Replica, atMs: number, status: 'completed' | 'failed' | 'cancelled'): RawEvent {
-  const error: RunFailure | undefined = replica.error;
-  const event: RunEvent = { type: 'run:ended', runId: replica.runId, atMs, status, output: null, error };
-  return { type: 'event', event, output: replica.ledger.output };
+function endEvent(runState: RunState, atMs: number, status: 'completed' | 'failed' | 'cancelled'): RawEvent {
+  const error: RunFailure | undefined = runState.error;
+  const event: RunEvent = { type: 'run:ended', runId: runState.runId, atMs, status, output: null, error };
+  return { type: 'event', event, output: runState.ledger.output };
 }
 
 /** Returns the event in the form for listeners, with its output fetched. */

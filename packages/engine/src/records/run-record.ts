@@ -1,33 +1,33 @@
 import type { RunHeader, RunRecord } from '@heddle/core';
-import type { Replica, StoredValue } from '@heddle/core/run';
+import type { RunState, StoredValue } from '@heddle/core/run';
 
 /**
- * Returns the record of a run in the state of its replica. `suspensionReason`: the reason why the run does not
+ * Returns the record of a run in this state. `suspensionReason`: the reason why the run does not
  * continue.
  */
 export function recordOf(
-  replica: Replica,
+  runState: RunState,
   header: RunHeader,
   suspensionReason: string | undefined,
 ): RunRecord {
-  const idleState = replica.idleState();
-  const endStatus = idleState === 'ended' ? (replica.state.end?.status ?? 'failed') : undefined;
+  const idleState = runState.idleState();
+  const endStatus = idleState === 'ended' ? (runState.machineState.end?.status ?? 'failed') : undefined;
   const pauseKind = idleState === 'human' || idleState === 'time' ? idleState : undefined;
   return {
     ...identityOf(header),
-    workflowName: replica.plan.workflow.name,
+    workflowName: runState.plan.workflow.name,
     status: endStatus ?? (pauseKind ? 'paused' : 'running'),
     pauseKind,
     createdMs: header.createdMs,
-    startedMs: replica.startedMs,
-    endedMs: replica.endedMs,
-    input: replica.ledger.input,
-    output: replica.ledger.output,
-    error: replica.error,
-    pauses: [...replica.pauses.values()].sort((a, b) => a.pausedMs - b.pausedMs),
-    ...(replica.resumedCount > 0 && { resumedCount: replica.resumedCount }),
+    startedMs: runState.startedMs,
+    endedMs: runState.endedMs,
+    input: runState.ledger.input,
+    output: runState.ledger.output,
+    error: runState.error,
+    pauses: [...runState.pauses.values()].sort((a, b) => a.pausedMs - b.pausedMs),
+    ...(runState.resumedCount > 0 && { resumedCount: runState.resumedCount }),
     parentRunId: header.parent?.runId,
-    seq: replica.seq,
+    seq: runState.seq,
     suspended: endStatus ? undefined : suspensionReason,
   };
 }

@@ -1,4 +1,4 @@
-import type { RunState } from './run-state.ts';
+import type { LastRunState } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
 
 /** Number of consecutive failures after which a trigger is suspended, unless the first of them is too recent. */
@@ -26,7 +26,11 @@ export const HEALTHY_COLUMNS = { failures: 0, failing_since_ms: null, last_error
  */
 export function healthAfterStart(
   trigger: TriggerRow,
-  { lastRunState, refusal, nowMs }: { lastRunState: RunState; refusal: string | undefined; nowMs: number },
+  {
+    lastRunState,
+    refusal,
+    nowMs,
+  }: { lastRunState: LastRunState; refusal: string | undefined; nowMs: number },
 ): Partial<TriggerRow> {
   const error = refusal ?? lastRunState.error;
   if (error === undefined) return lastRunState.isInProgress || lastRunState.isUnknown ? {} : HEALTHY_COLUMNS;

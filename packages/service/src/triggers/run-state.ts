@@ -3,21 +3,21 @@ import type { RunDetail } from '@heddle/engine';
 import type { AreaContext } from '@heddle/api';
 
 /** The state of a run. `isUnknown`: there is no run, or it was deleted. */
-export type RunState = { isInProgress: boolean; error?: string | undefined; isUnknown?: true };
+export type LastRunState = { isInProgress: boolean; error?: string | undefined; isUnknown?: true };
 
 /** Returns whether the run is queued, running or paused, and why it has failed. */
 export async function stateOfRun(
   { engine, reservations }: Pick<AreaContext, 'engine' | 'reservations'>,
   runId: string,
-): Promise<RunState> {
+): Promise<LastRunState> {
   const run = await findRun(engine, runId);
-  if (run) return toRunState(run);
+  if (run) return toLastRunState(run);
   const reservation = (await reservations.findByEngineRunIds([runId])).get(runId);
   if (reservation?.isQueued) return { isInProgress: true };
   if (reservation?.failure) return { isInProgress: false, error: reservation.failure.message };
   // The run has started since the first query, or it was deleted.
   const startedRun = reservation && (await findRun(engine, runId));
-  return startedRun ? toRunState(startedRun) : { isInProgress: false, isUnknown: true };
+  return startedRun ? toLastRunState(startedRun) : { isInProgress: false, isUnknown: true };
 }
 
 async function findRun(engine: AreaContext['engine'], runId: string): Promise<RunDetail | undefined> {
@@ -29,7 +29,7 @@ async function findRun(engine: AreaContext['engine'], runId: string): Promise<Ru
   }
 }
 
-function toRunState({ status, error }: Pick<RunDetail, 'status' | 'error'>): RunState {
+function toLastRunState({ status, error }: Pick<RunDetail, 'status' | 'error'>): LastRunState {
   if (status === 'completed' || status === 'cancelled') return { isInProgress: false };
   if (status === 'failed') return { isInProgress: false, error: error?.message ?? 'The run has failed.' };
   return { isInProgress: true };

@@ -11,7 +11,7 @@ import type { DueTrigger } from './due-triggers.ts';
 import { shortenMessage, healthAfterStart } from './health.ts';
 import { createTriggerAdvancer } from './advance.ts';
 import { stateOfRun } from './run-state.ts';
-import type { RunState } from './run-state.ts';
+import type { LastRunState } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
 import type { ScheduleType } from './types.ts';
 
@@ -95,7 +95,7 @@ export class Scheduler {
     const config = JSON.parse(trigger.config) as JsonObject;
     const jitterMs = jitterOf(type, config, trigger);
     const { last_run_id: runId } = trigger;
-    const lastRunState: RunState =
+    const lastRunState: LastRunState =
       runId === null ? { isInProgress: false, isUnknown: true } : await stateOfRun(this.#options, runId);
     const decision = decideDueRuns({
       ...{ type, config, jitterMs, nowMs, dueMs: trigger.due_ms },
@@ -115,7 +115,7 @@ export class Scheduler {
       type: ScheduleType;
       decision: Exclude<DueDecision, { heldDueMs: number }>;
       jitterMs: number;
-      lastRunState: RunState;
+      lastRunState: LastRunState;
       nowMs: number;
     },
   ): Promise<PreparedUpdate> {

@@ -1,6 +1,6 @@
 import type { RunHeader, Plan, RunRecord } from '@heddle/core';
 import { workAt } from '@heddle/core/machine';
-import { journalCorruptError, placeKey, Replica } from '@heddle/core/run';
+import { journalCorruptError, placeKey, RunState } from '@heddle/core/run';
 import type { Entry, EntryBody, IdleState, Place } from '@heddle/core/run';
 import type { BlockTask } from '../../execution/attempt.ts';
 import { createBlockServices } from '../../execution/block-services.ts';
@@ -56,7 +56,7 @@ type RunPhase =
 /** A run that this process executes, with its driver, its command executor, its record and its listeners. */
 export class ActiveRun {
   readonly header: RunHeader;
-  readonly replica: Replica;
+  readonly runState: RunState;
   readonly pauses: Pauses;
   /** Number of the last entry that is written and that listeners were notified of. */
   lastNotifiedSeq = 0;
@@ -82,18 +82,18 @@ export class ActiveRun {
     this.#options = options;
     this.header = options.header;
     this.#phase = { state: 'open', suspensionReason: options.suspensionReason };
-    this.replica = new Replica(options.header.runId, options.plan);
+    this.runState = new RunState(options.header.runId, options.plan);
     this.#connections = options.runtime.connections.createForRun();
     this.#emissions = this.#createEmissions();
     this.#executor = this.#createExecutor();
     const { runtime, store, environment } = options;
     this.#driver = new Driver({
-      replica: this.replica,
+      runState: this.runState,
       clock: runtime.clock,
       append: (batch) => this.#append(batch),
       execute: (command) => {
         if (command.type === 'abort' && this.#blocksAwaitingChildStatus.size > 0)
-          this.onChildReported(this.replica.index.placeOf(command.at));
+          this.onChildReported(this.runState.index.placeOf(command.at));
         this.#executor.execute(command);
       },
       onWritten: (batch) => this.#onWritten(batch),
@@ -102,7 +102,7 @@ export class ActiveRun {
       onIdle: () => this.#onDriverIdle(),
     });
     this.pauses = new Pauses({
-      replica: this.replica,
+      runState: this.runState,
       sanitizer: environment.sanitizer,
       post: (body, listener) => this.#driver.post(body, listener),
       stopReason: () => this.stopError ?? runStoppedByClose(this.runId),
@@ -112,7 +112,7 @@ export class ActiveRun {
       record: () => this.#currentRecord(),
       save: (record, logs) => store.saveRecord(record, logs),
       isWriting: () => this.#driver.isWriting,
-      isIdle: () => this.replica.idleState() !== 'running',
+      isIdle: () => this.runState.idleState() !== 'running',
       onError: (error) => options.onError(error, this.runId),
     });
   }
@@ -131,7 +131,7 @@ export class ActiveRun {
     for (const { applyResult } of batch)
       for (const command of applyResult.commands)
         if (command.type === 'abort') {
-          const place = this.replica.index.placeOf(command.at);
+          const place = this.runState.index.placeOf(command.at);
           if (this.#emissions.end(place, STOPPED_ATTEMPT)) hasEnded = true;
         }
     return hasEnded ? this.#emissions.flush() : undefined;
@@ -140,7 +140,7 @@ export class ActiveRun {
   #createEmissions(): Emissions {
     const { runtime, environment, isNew } = this.#options;
     return new Emissions({
-      replica: this.replica,
+      runState: this.runState,
       store: runtime.stores.liveEvents,
       clock: runtime.clock,
       sanitizer: environment.sanitizer,
@@ -153,9 +153,9 @@ export class ActiveRun {
   #createExecutor(): CommandExecutor {
     const { runtime, header, environment, limiter } = this.#options;
     const { clock, values } = runtime;
-    const { replica } = this;
+    const { runState } = this;
     return new CommandExecutor({
-      replica,
+      runState,
       workflowId: header.workflowId,
       clock,
       values,
@@ -166,7 +166,7 @@ export class ActiveRun {
       ...createBlockServices(runtime, {
         header,
         environment,
-        replica,
+        runState,
         limiter,
         createToken: randomToken,
         connections: this.#connections,
@@ -208,13 +208,13 @@ export class ActiveRun {
    */
   restore(entries: readonly Entry[], record: RunRecord | undefined): void {
     for (const entry of entries) {
-      const applyResult = this.replica.replay(entry);
+      const applyResult = this.runState.replay(entry);
       // The stored logs include all entries up to that of the stored record.
       if (entry.seq > (record?.seq ?? 0)) this.#recordWriter.markChanged(applyResult.logs);
     }
     if (entries.length === 0) throw journalCorruptError(this.runId, 'it is empty');
-    this.lastNotifiedSeq = this.replica.seq;
-    if (record?.seq === this.replica.seq && record.suspended === this.suspensionReason)
+    this.lastNotifiedSeq = this.runState.seq;
+    if (record?.seq === this.runState.seq && record.suspended === this.suspensionReason)
       this.#recordWriter.markSaved();
   }
 
@@ -222,10 +222,10 @@ export class ActiveRun {
   proceed(): void {
     this.#checkIdleState();
     if (this.suspensionReason !== undefined) this.#executor.stopAccepting();
-    const commands = this.replica.pendingCommands();
+    const commands = this.runState.pendingCommands();
     for (const command of commands)
       if (command.type === 'run' && this.#waitsForChild(command.at))
-        this.#blocksAwaitingChildStatus.add(placeKey(this.replica.index.placeOf(command.at)));
+        this.#blocksAwaitingChildStatus.add(placeKey(this.runState.index.placeOf(command.at)));
     this.#driver.begin(commands);
     this.#recordWriter.save().catch((error: unknown) => {
       if (error !== this.stopError) this.#options.onError(error, this.runId);
@@ -234,7 +234,7 @@ export class ActiveRun {
 
   /** True if the block has called a child run, which may have ended in the meantime. */
   #waitsForChild(address: readonly number[]): boolean {
-    const { index, plan, state } = this.replica;
+    const { index, plan, machineState: state } = this.runState;
     return index.node(address).class === 'child' || workAt(plan.skeleton, state, address)?.w === 'blocked';
   }
 
@@ -245,7 +245,7 @@ export class ActiveRun {
 
   /** Starts with the journal's first entry, which is already written. */
   start(firstEntry: Entry): void {
-    const applyResult = this.replica.apply(firstEntry);
+    const applyResult = this.runState.apply(firstEntry);
     this.#recordWriter.markChanged(applyResult.logs);
     this.#onWritten([{ entry: firstEntry, applyResult }]);
     this.#driver.begin(applyResult.commands);
@@ -266,7 +266,7 @@ export class ActiveRun {
   /** The idle state that listeners were notified of, if nothing has happened since. */
   get notifiedIdleState(): IdleStateEvent | undefined {
     const event = this.#notifiedIdleState;
-    const isCurrent = event?.idleState === this.#lastIdleState && this.#lastIdleSeq === this.replica.seq;
+    const isCurrent = event?.idleState === this.#lastIdleState && this.#lastIdleSeq === this.runState.seq;
     return event?.error === undefined && isCurrent && !this.#driver.isBusy ? event : undefined;
   }
 
@@ -315,7 +315,7 @@ export class ActiveRun {
   }
 
   #currentRecord(): RunRecord {
-    return recordOf(this.replica, this.header, this.suspensionReason);
+    return recordOf(this.runState, this.header, this.suspensionReason);
   }
 
   /** Writes the record and the changed logs. */
@@ -378,20 +378,20 @@ export class ActiveRun {
     for (const { entry, applyResult } of batch) {
       if ('block' in entry && entry.block !== undefined) this.#executor.cancelTimeout(entry as Place);
       if (this.#listeners.hasEventListeners)
-        for (const event of eventsOf(this.replica, entry, applyResult)) this.#emit(event);
+        for (const event of eventsOf(this.runState, entry, applyResult)) this.#emit(event);
       this.lastNotifiedSeq = entry.seq;
     }
     this.#recordWriter.onEntryWritten();
   }
 
   #onDriverIdle(): void {
-    if (!this.stopError && this.replica.idleState() !== 'ended') this.#recordWriter.saveSoon();
+    if (!this.stopError && this.runState.idleState() !== 'ended') this.#recordWriter.saveSoon();
     this.#checkIdleState();
   }
 
   /** Notifies listeners if the idle state has changed, or if the run has left it and returned to it. */
   #checkIdleState(): void {
-    const [idleState, seq] = [this.replica.idleState(), this.replica.seq];
+    const [idleState, seq] = [this.runState.idleState(), this.runState.seq];
     const isUnchanged =
       idleState === this.#lastIdleState && (idleState === 'running' || seq === this.#lastIdleSeq);
     if (this.stopError || isUnchanged) return;

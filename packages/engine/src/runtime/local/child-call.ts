@@ -116,6 +116,6 @@ function waitForEnd(child: ActiveRun, call: ChildCall): Promise<void> {
     else if (child.hasEnded() || child.stopError) {
       removeListeners();
       child.whenIdle().then(resolve, reject);
-    } else reportIdleState(child.replica.idleState());
+    } else reportIdleState(child.runState.idleState());
   });
 }

@@ -1,4 +1,4 @@
-import { Replica } from '@heddle/core/run';
+import { RunState } from '@heddle/core/run';
 import type { Command, Entry, EntryBody } from '@heddle/core/run';
 import { describe, expect, it } from 'vitest';
 import { compilePlan } from '../../../../../test/support/compile-plan.ts';
@@ -33,16 +33,16 @@ function startDriver(
   { plan = compilePlan([work('A'), work('B')], ['Start -> A -> B']), autoComplete = false } = {},
 ): StartedDriver {
   const calls: string[] = [];
-  const replica = new Replica('r', plan);
-  const { commands } = replica.apply({ ...createStartedEntry(), start: plan.start } as Entry);
+  const runState = new RunState('r', plan);
+  const { commands } = runState.apply({ ...createStartedEntry(), start: plan.start } as Entry);
   const execute = (command: Command): void => {
     if (command.type !== 'run') return void calls.push(command.type);
-    const place = replica.index.placeOf(command.at);
+    const place = runState.index.placeOf(command.at);
     calls.push(`run ${[place.block, ...place.scope].join('.')}`);
     if (autoComplete) driver.post({ ...completedEntry(place.block), scope: place.scope } as EntryBody);
   };
   const driver = new Driver({
-    replica,
+    runState,
     clock: new TestClock(5),
     append: (batch) => {
       calls.push(`write ${batch.map(({ entry }) => entry.seq).join(' ')}`);

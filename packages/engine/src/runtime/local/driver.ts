@@ -1,12 +1,12 @@
 import type { Clock } from '@heddle/core';
-import type { Command, Entry, EntryBody, Replica } from '@heddle/core/run';
+import type { Command, Entry, EntryBody, RunState } from '@heddle/core/run';
 import type { AppliedEntry } from '../../records/fold.ts';
 
 /** Number of batches after which the driver lets other work of the process run. */
 const BATCHES_PER_YIELD = 256;
 
 interface DriverOptions {
-  replica: Replica;
+  runState: RunState;
   clock: Clock;
   /** Writes entries as durably as the deployment requires. */
   append(batch: readonly AppliedEntry[]): Promise<void> | void;
@@ -28,7 +28,8 @@ export type PostResult = 'written' | 'ignored' | 'stopped';
 export type PostListener = (result: PostResult) => void;
 
 /**
- * The event loop of one run: applies posted entries to the replica, writes them, and executes the resulting commands.
+ * The event loop of one run: applies posted entries to the state of the run, writes them, and executes the resulting
+ * commands.
  *
  * 1. An entry is written before any command that results from it is executed.
  * 2. The driver contains no rules: the machine decides what happens next.
@@ -39,7 +40,7 @@ export class Driver {
   readonly #idleListeners: (() => void)[] = [];
   /** True while entries are processed. */
   isBusy = false;
-  /** True while the replica includes entries that the journal does not contain yet. */
+  /** True while the state of the run includes entries that the journal does not contain yet. */
   isWriting = false;
 
   constructor(options: DriverOptions) {
@@ -100,8 +101,8 @@ export class Driver {
   #apply(): AppliedEntry[] {
     const batch: AppliedEntry[] = [];
     this.#inbox.takeAll((body) => {
-      const entry = toEntry(body, this.#options.replica.seq + 1, this.#options.clock.now());
-      const applyResult = this.#options.replica.apply(entry);
+      const entry = toEntry(body, this.#options.runState.seq + 1, this.#options.clock.now());
+      const applyResult = this.#options.runState.apply(entry);
       if (applyResult.changed) batch.push({ entry, applyResult });
       return applyResult.changed;
     });

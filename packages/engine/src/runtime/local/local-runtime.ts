@@ -2,7 +2,8 @@ import type { Json } from '@heddle/core';
 import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { readRun } from '../../records/read-run.ts';
-import type { ReadRunOptions, RunState } from '../../records/read-run.ts';
+import type { ReadRunOptions } from '../../records/read-run.ts';
+import type { RecordWithLogs } from '../../store/stores.ts';
 import type { LiveRun, RuntimePort } from '../../runtime-port.ts';
 import type { RunEvent } from '../../types.ts';
 import type { ActiveRun } from './active-run.ts';
@@ -77,7 +78,7 @@ export class LocalRuntime implements RuntimePort {
 
   #eventsOf(run: ActiveRun, startPosition: EventPosition): AsyncGenerator<RunEvent> {
     const { values, clock } = this.dependencies;
-    const definition = { header: run.header, plan: run.replica.plan };
+    const definition = { header: run.header, plan: run.runState.plan };
     return runEvents(run, {
       afterSeq: startPosition.seq,
       readMissedEvents: (upToSeq) => eventsBetween(this.dependencies, definition, startPosition, upToSeq),
@@ -98,7 +99,10 @@ export class LocalRuntime implements RuntimePort {
     return this.toLiveRun(run, { seq: run.lastNotifiedSeq, emissionNumber });
   }
 
-  async readRun(runId: string, options: ReadRunOptions = { withLogs: false }): Promise<RunState | undefined> {
+  async readRun(
+    runId: string,
+    options: ReadRunOptions = { withLogs: false },
+  ): Promise<RecordWithLogs | undefined> {
     const run = this.#runInMemory(runId);
     if (run && !options.withLogs) return { record: await run.record(), logs: [] };
     // The logs of ended blocks are not in memory.

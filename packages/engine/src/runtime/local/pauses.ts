@@ -1,11 +1,11 @@
 import type { Json } from '@heddle/core';
-import type { EntryBody, PausePoint, Replica } from '@heddle/core/run';
+import type { EntryBody, PausePoint, RunState } from '@heddle/core/run';
 import { pausePointClosedError } from '../../records/run-errors.ts';
 import type { Sanitizer } from '../../records/sanitizer.ts';
 import type { PostListener, PostResult } from './driver.ts';
 
 interface PausesDependencies {
-  replica: Replica;
+  runState: RunState;
   sanitizer: Sanitizer;
   post: (body: EntryBody, listener: PostListener) => void;
   /** Returns the error that explains why the run accepts no more entries. */
@@ -29,7 +29,7 @@ export class Pauses {
 
   /** Returns the open points, in the order in which they opened. */
   openPoints(): PausePoint[] {
-    return [...this.#dependencies.replica.pauses.values()].filter((pause) => pause.kind === 'human');
+    return [...this.#dependencies.runState.pauses.values()].filter((pause) => pause.kind === 'human');
   }
 
   /** Returns the open point with `token`; without a token, the only open point. */
@@ -59,7 +59,7 @@ export class Pauses {
   }
 
   async #record(point: PausePoint, input: Json, output: Json): Promise<void> {
-    const { replica, sanitizer, post, stopReason } = this.#dependencies;
+    const { runState, sanitizer, post, stopReason } = this.#dependencies;
     const label = `The answer to "${point.blockName}"`;
     const storedAnswer = await sanitizer.storeAllForCaller({ input, output }, label);
     const place = { block: point.blockId, scope: point.scope };
@@ -67,6 +67,6 @@ export class Pauses {
       post({ type: 'resumed', ...place, token: point.token, ...point.continues, ...storedAnswer }, resolve),
     );
     if (result === 'stopped') throw stopReason();
-    if (result === 'ignored') throw pausePointClosedError(replica.runId);
+    if (result === 'ignored') throw pausePointClosedError(runState.runId);
   }
 }

@@ -42,7 +42,11 @@ async function submitAnswer(
   if (run && point) {
     if (run.suspensionReason !== undefined)
       throw new EngineError('ENV_MISSING', run.suspensionReason, { details: { runId } });
-    return run.pauses.resume(point, input, await resumedOutput(dependencies, run.replica.plan, point, input));
+    return run.pauses.resume(
+      point,
+      input,
+      await resumedOutput(dependencies, run.runState.plan, point, input),
+    );
   }
   // An earlier resume with the same token: one that is being recorded, or one in the journal.
   const earlierResume =

@@ -157,7 +157,7 @@ export class RunRegistry {
     this.#ownership.writableStore(runId);
     this.#addActive(run);
     onLoaded(run);
-    if (run.replica.idleState() !== 'ended') return run;
+    if (run.runState.idleState() !== 'ended') return run;
     await run.whenIdle();
     return undefined;
   }
@@ -256,7 +256,7 @@ export class RunRegistry {
     await run.cancel(reason);
     for (const childRunId of await this.#dependencies.stores.runs.childRunIds(runId, { open: true }))
       await this.cancel(childRunId, 'The parent run was stopped.');
-    return run.replica.state.end?.status === 'cancelled';
+    return run.runState.machineState.end?.status === 'cancelled';
   }
 
   /**

@@ -7,7 +7,8 @@ import type { RuntimeDependencies } from '../../execution/runtime-dependencies.t
 import { foldJournal, foldRun } from '../../records/fold.ts';
 import { runElsewhere, runIdTakenError } from '../../records/run-errors.ts';
 import { readDefinition, readRun, readStoredRun, recordSuspension } from '../../records/read-run.ts';
-import type { ReadRunOptions, RunState } from '../../records/read-run.ts';
+import type { ReadRunOptions } from '../../records/read-run.ts';
+import type { RecordWithLogs } from '../../store/stores.ts';
 import { isEnded } from '../../store/journal.ts';
 import type { RunEvent } from '../../types.ts';
 import { eventsAfter, currentPosition, RUN_START } from '../../records/follow.ts';
@@ -78,16 +79,16 @@ export class RemoteRuns {
     const reasonFields = reason === undefined ? {} : { reason: await this.redact(runId, reason) };
     const plan = await this.#dependencies.definitions.plan(header.planHash);
     const journal = await runs.journal(runId);
-    const { replica } = foldJournal(runId, plan, journal);
+    const { runState } = foldJournal(runId, plan, journal);
     const addedEntries: Entry[] = [];
     const add = (body: TimedEntry): void => {
-      const entry = { ...body, seq: replica.seq + 1 } as Entry;
-      replica.replay(entry);
+      const entry = { ...body, seq: runState.seq + 1 } as Entry;
+      runState.replay(entry);
       addedEntries.push(entry);
     };
     add({ atMs: this.#dependencies.clock.now(), type: 'cancelled', ...reasonFields });
     // No block is running, so the grace period ends immediately.
-    const graceTimer = replica
+    const graceTimer = runState
       .pendingCommands()
       .find((command) => command.type === 'timer' && command.timer === 'grace');
     if (graceTimer?.type === 'timer') add({ atMs: graceTimer.dueMs, type: 'fired', timer: 'grace' });
@@ -117,7 +118,10 @@ export class RemoteRuns {
    * Returns the stored record and logs of the run; undefined if the run does not exist. Newer journal entries are not
    * included: if the process that wrote them has died, another process replaces them.
    */
-  async readRun(runId: string, options: ReadRunOptions = { withLogs: false }): Promise<RunState | undefined> {
+  async readRun(
+    runId: string,
+    options: ReadRunOptions = { withLogs: false },
+  ): Promise<RecordWithLogs | undefined> {
     return readStoredRun(this.#dependencies.stores, runId, options);
   }
 

@@ -87,7 +87,7 @@ export class ReplicaCache {
   #nearestReplica(runId: string, position: Position): RunReplica | undefined {
     const siblings = [...(this.#replicasByRun.get(runId) ?? [])];
     const candidates = siblings.filter((runReplica) => runReplica.canReach(position));
-    const [nearestReplica] = candidates.toSorted((a, b) => b.replica.seq - a.replica.seq);
+    const [nearestReplica] = candidates.toSorted((a, b) => b.runState.seq - a.runState.seq);
     return nearestReplica ?? (siblings.length < MAX_REPLICAS_PER_RUN ? undefined : siblings[0]);
   }
 

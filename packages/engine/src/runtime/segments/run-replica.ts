@@ -1,5 +1,5 @@
 import type { BlockLog, RunHeader, Plan } from '@heddle/core';
-import { journalCorruptError, Replica } from '@heddle/core/run';
+import { journalCorruptError, RunState } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { foldRun } from '../../records/fold.ts';
@@ -19,7 +19,7 @@ export type RunReplicaDependencies = Pick<RuntimeDependencies, 'stores' | 'value
 export class RunReplica {
   readonly header: RunHeader;
   readonly plan: Plan;
-  replica: Replica;
+  runState: RunState;
   /** Id of the last item that the replica includes. */
   #lastItemId = 'start';
   /** Time of the last entry that the replica includes. */
@@ -37,7 +37,7 @@ export class RunReplica {
     this.#dependencies = dependencies;
     this.header = header;
     this.plan = plan;
-    this.replica = new Replica(header.runId, plan);
+    this.runState = new RunState(header.runId, plan);
   }
 
   /** Returns a replica of a recorded run. Throws RUN_NOT_FOUND, PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
@@ -57,17 +57,17 @@ export class RunReplica {
     if (!this.#isAt(seq, tip)) {
       // Speculative entries might be missing from the journal.
       if (!this.canReach({ seq, tip, unwritten })) this.#reset();
-      let entries = await runs.tail(runId, this.replica.seq - 1);
-      if (this.replica.seq > 0 && entries[0]?.atMs !== this.#lastEntryMs) {
+      let entries = await runs.tail(runId, this.runState.seq - 1);
+      if (this.runState.seq > 0 && entries[0]?.atMs !== this.#lastEntryMs) {
         // The last entry here is from a lost task, and the run has continued without it.
         this.#reset();
         entries = await runs.tail(runId, -1);
       }
       for (const entry of entries)
-        if (entry.seq > this.replica.seq && entry.seq <= seq)
-          this.#addChanges(entry, this.replica.replay(entry).logs);
-      if (this.replica.seq !== seq)
-        throw journalCorruptError(runId, `it ends at entry ${this.replica.seq}, and ${seq} were written`);
+        if (entry.seq > this.runState.seq && entry.seq <= seq)
+          this.#addChanges(entry, this.runState.replay(entry).logs);
+      if (this.runState.seq !== seq)
+        throw journalCorruptError(runId, `it ends at entry ${this.runState.seq}, and ${seq} were written`);
     }
     this.#lastItemId = tip;
     this.#isSpeculative = false;
@@ -82,26 +82,26 @@ export class RunReplica {
   /** True if the replica is at `position` or can reach it by applying further entries. */
   canReach({ seq, tip, unwritten }: Position): boolean {
     if (this.#isAt(seq, tip)) return true;
-    return this.replica.seq < seq && (!this.#isSpeculative || this.#isConfirmedBy(unwritten));
+    return this.runState.seq < seq && (!this.#isSpeculative || this.#isConfirmedBy(unwritten));
   }
 
   /** True if all entries of this replica are confirmed, and they are more than those of `other`. */
   isAheadOf(other: RunReplica): boolean {
-    return !this.#isSpeculative && this.replica.seq > other.replica.seq;
+    return !this.#isSpeculative && this.runState.seq > other.runState.seq;
   }
 
   #isAt(seq: number, itemId: string): boolean {
-    return this.replica.seq === seq && this.#lastItemId === itemId;
+    return this.runState.seq === seq && this.#lastItemId === itemId;
   }
 
   /** True if `items` contain the speculative entries at the same position as the replica. */
   #isConfirmedBy(items: readonly JournalItem[]): boolean {
     const index = items.findIndex(({ id }) => id === this.#lastItemId);
-    return index >= 0 && items[index + 1]?.seq === this.replica.seq + 1;
+    return index >= 0 && items[index + 1]?.seq === this.runState.seq + 1;
   }
 
   #reset(): void {
-    this.replica = new Replica(this.header.runId, this.plan);
+    this.runState = new RunState(this.header.runId, this.plan);
     this.#changedLogs.clear();
     this.#logCount = 0;
     this.#isSpeculative = false;
@@ -132,7 +132,7 @@ export class RunReplica {
 
   /** Writes the entries that end the run, with the record and the logs. The replica already includes the entries. */
   async close(entries: readonly TimedEntry[]): Promise<void> {
-    const firstSeq = this.replica.seq - entries.length + 1;
+    const firstSeq = this.runState.seq - entries.length + 1;
     await this.#upsert(entries.map((body, index): Entry => ({ ...body, seq: firstSeq + index })));
     await this.save();
     await this.removeLostEntries();
@@ -147,18 +147,18 @@ export class RunReplica {
    * task. Must be called only while no other work of the run is in flight.
    */
   async removeLostEntries(): Promise<void> {
-    const idleState = this.replica.idleState();
+    const idleState = this.runState.idleState();
     if (idleState === 'running') return;
     const { runs } = this.#dependencies.stores;
     const { header, plan } = this;
-    const { runId, seq } = this.replica;
+    const { runId, seq } = this.runState;
     const hasLaterEntries = (await runs.tail(runId, seq)).length > 0;
     if (!hasLaterEntries && (idleState !== 'ended' || (await runs.lastLogOrder(runId)) <= this.#logCount))
       return;
     const journal = await runs.journal(runId);
-    const freshReplica = new Replica(runId, plan);
+    const freshRunState = new RunState(runId, plan);
     // If the later entries follow from the earlier ones, the run has continued, and this position is outdated.
-    if (hasLaterEntries && journal.every((entry) => freshReplica.apply(entry).changed)) return;
+    if (hasLaterEntries && journal.every((entry) => freshRunState.apply(entry).changed)) return;
     const remainingEntries = journal.filter((entry) => entry.seq <= seq);
     const { record, logs } = foldRun({ header, plan, suspensionReason: undefined }, remainingEntries);
     this.#dependencies.stallDetector.requireNoStall(runId);
@@ -171,7 +171,7 @@ export class RunReplica {
   async save(suspensionReason?: string): Promise<void> {
     if (!this.#isDirty && suspensionReason === undefined) return;
     const changedLogPairs = [...this.#changedLogs];
-    const record = recordOf(this.replica, this.header, suspensionReason);
+    const record = recordOf(this.runState, this.header, suspensionReason);
     this.#isDirty = suspensionReason !== undefined;
     const changedLogs = changedLogPairs.map(([, log]) => log);
     this.#dependencies.stallDetector.requireNoStall(record.runId);

@@ -1,5 +1,5 @@
 import { eventAt, isPending, placeKey } from '@heddle/core/run';
-import type { BlockLog, Command, Entry, EntryBody, Event, Place, Replica } from '@heddle/core/run';
+import type { BlockLog, Command, Entry, EntryBody, Event, Place, RunState } from '@heddle/core/run';
 import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
 import type { AttemptPlace } from '../../execution/attempt-entry.ts';
 import type { BlockTask } from '../../execution/attempt.ts';
@@ -56,7 +56,7 @@ export class Segment {
   #logs: BlockLog[] = [];
   #calls: CalledChild[] = [];
   readonly #dependencies: SegmentDependencies;
-  readonly #replica: Replica;
+  readonly #runState: RunState;
   readonly #executor: CommandExecutor;
   readonly #emissions: Emissions;
   readonly #connections: RunConnections;
@@ -76,12 +76,12 @@ export class Segment {
   constructor(dependencies: SegmentDependencies) {
     this.#dependencies = dependencies;
     const { runReplica, runtime, limiter, environment } = dependencies;
-    const { header, replica } = runReplica;
+    const { header, runState } = runReplica;
     const { clock, values } = runtime;
-    this.#replica = replica;
+    this.#runState = runState;
     this.#connections = runtime.connections.createForRun();
     this.#emissions = new Emissions({
-      replica,
+      runState,
       store: runtime.stores.liveEvents,
       clock,
       sanitizer: environment.sanitizer,
@@ -93,7 +93,7 @@ export class Segment {
     const createToken = (attempt: AttemptPlace): string =>
       header.tokenKey === undefined ? randomToken() : derivePauseToken(header.tokenKey, attempt);
     this.#executor = new CommandExecutor({
-      replica,
+      runState,
       workflowId: header.workflowId,
       clock,
       values,
@@ -104,7 +104,7 @@ export class Segment {
       ...createBlockServices(runtime, {
         header,
         environment,
-        replica,
+        runState,
         limiter,
         createToken,
         connections: this.#connections,
@@ -162,7 +162,7 @@ export class Segment {
     const localCommands = (replayedCommands ?? []).filter((command) =>
       this.#canRunHere(command),
     ) as PendingCommand[];
-    const { plan, state } = this.#replica;
+    const { plan, machineState: state } = this.#runState;
     return [...commands, ...localCommands].filter((command) => isPending(plan.skeleton, state, command));
   }
 
@@ -174,7 +174,7 @@ export class Segment {
   }
 
   #isUnderWay({ at }: PendingCommand): boolean {
-    return this.#ownPlaces.has(placeKey(this.#replica.index.placeOf(at)));
+    return this.#ownPlaces.has(placeKey(this.#runState.index.placeOf(at)));
   }
 
   /** Starts all commands before it processes the first result, as a runtime in one process does. */
@@ -185,7 +185,7 @@ export class Segment {
   }
 
   #begin(command: PendingCommand): void {
-    this.#ownPlaces.add(placeKey(this.#replica.index.placeOf(command.at)));
+    this.#ownPlaces.add(placeKey(this.#runState.index.placeOf(command.at)));
     if (command.type === 'run' && command.dueMs !== undefined) {
       const { at, dueMs } = command;
       this.#executor.execute({ type: 'timer', at, timer: 'timeout', dueMs, try: command.try });
@@ -219,15 +219,15 @@ export class Segment {
     this.#dependencies.onProgress?.(this.#entries);
     const { block, scope } = place;
     const entry = { seq: 0, atMs, ...body } as Parameters<typeof eventAt>[0];
-    this.#events.push(eventAt(entry, this.#replica.index.addressOf(block, scope)));
+    this.#events.push(eventAt(entry, this.#runState.index.addressOf(block, scope)));
     this.#executor.cancelTimeout(place);
     for (const command of commands) this.#handle(command);
   }
 
   /** Returns the commands with which the machine responds to `body`; undefined if `body` arrived too late. */
   #advance(body: EntryBody, atMs: number): Command[] | undefined {
-    const entry: Entry = { seq: this.#replica.seq + 1, atMs, ...body };
-    const applyResult = this.#replica.apply(entry);
+    const entry: Entry = { seq: this.#runState.seq + 1, atMs, ...body };
+    const applyResult = this.#runState.apply(entry);
     for (const log of applyResult.logs) this.#logs.push(log);
     return applyResult.changed ? applyResult.commands : undefined;
   }
@@ -235,13 +235,13 @@ export class Segment {
   /** Returns the commands for `body` without applying it: only the abort of a block that has timed out. */
   #timeoutCommands(body: EntryBody, { block, scope }: Place): Command[] {
     if (body.type !== 'fired') return [];
-    return [{ type: 'abort', at: this.#replica.index.addressOf(block, scope), why: 'timeout' }];
+    return [{ type: 'abort', at: this.#runState.index.addressOf(block, scope), why: 'timeout' }];
   }
 
   #handle(command: Command): void {
     if (command.type === 'end') this.#finish();
     else if (command.type === 'abort') {
-      this.#ownPlaces.delete(placeKey(this.#replica.index.placeOf(command.at)));
+      this.#ownPlaces.delete(placeKey(this.#runState.index.placeOf(command.at)));
       this.#executor.execute(command);
     } else if (command.type === 'timer') this.#setTimer(command);
     else if (this.#replayedCommands) this.#replayedCommands.push(command);
@@ -251,12 +251,12 @@ export class Segment {
   /** Sets the timeouts of blocks that run here; the process that drives the run sets all other timers. */
   #setTimer(command: TimerCommand): void {
     if (command.timer !== 'timeout') return;
-    if (this.#ownPlaces.has(placeKey(this.#replica.index.placeOf(command.at))))
+    if (this.#ownPlaces.has(placeKey(this.#runState.index.placeOf(command.at))))
       this.#executor.execute(command);
   }
 
   #canRunHere(command: Command): boolean {
-    if (command.type === 'run') return this.#replica.index.node(command.at).class !== 'effect';
+    if (command.type === 'run') return this.#runState.index.node(command.at).class !== 'effect';
     return command.type === 'expand';
   }
 
@@ -280,7 +280,7 @@ export class Segment {
       const outcome = await childCalls.outcome(runReplica.header, child);
       if (outcome) return outcome;
       this.#calls.push({
-        at: this.#replica.index.addressOf(place.block, place.scope),
+        at: this.#runState.index.addressOf(place.block, place.scope),
         try: attempt,
         ...(resumes !== undefined && { resumes }),
         ...(await childCalls.recordChild(runReplica.header, { ...child, request })),

@@ -116,7 +116,7 @@ export class Segments {
 
   /** Writes all data of the run if it has ended with this outcome; else returns false. */
   async #closeIfEnded(runReplica: RunReplica, { entries }: SegmentOutcome): Promise<boolean> {
-    if (runReplica.replica.idleState() !== 'ended') return false;
+    if (runReplica.runState.idleState() !== 'ended') return false;
     await runReplica.close(entries);
     this.#release(runReplica.header.runId);
     return true;
@@ -157,7 +157,7 @@ export class Segments {
       const runReplica = await this.#cache.read(runId, position);
       await runReplica.removeLostEntries();
       if (suspensionReason !== undefined) await runReplica.save(suspensionReason);
-      if (runReplica.replica.idleState() === 'ended') this.#release(runId);
+      if (runReplica.runState.idleState() === 'ended') this.#release(runId);
     });
   }
 

@@ -7,7 +7,7 @@ import { parseWorkflow } from '../schema/parse.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../../../test/support/workflow.ts';
 import { JOURNAL_FORMAT } from './entry.ts';
 import type { Entry, EntryBody } from './entry.ts';
-import { Replica } from './replica.ts';
+import { RunState } from './run-state.ts';
 import { materialize } from './stored-value.ts';
 
 /** The result of an attempt: an output, or `error` with the failure, or `port` with the port taken. */
@@ -22,7 +22,7 @@ function planOf(file: Json): Plan {
 
 /** Drives a run. */
 class Driver {
-  readonly replica: Replica;
+  readonly runState: RunState;
   readonly entries: Entry[] = [];
   readonly plan: Plan;
   #pending: Command[] = [];
@@ -30,7 +30,7 @@ class Driver {
 
   constructor(file: Json) {
     this.plan = planOf(file);
-    this.replica = new Replica('run', this.plan);
+    this.runState = new RunState('run', this.plan);
     this.post({
       type: 'started',
       format: 1,
@@ -42,8 +42,8 @@ class Driver {
   }
 
   post(body: EntryBody): boolean {
-    const entry: Entry = { seq: this.replica.seq + 1, atMs: ++this.#atMs, ...body };
-    const applyResult = this.replica.apply(entry);
+    const entry: Entry = { seq: this.runState.seq + 1, atMs: ++this.#atMs, ...body };
+    const applyResult = this.runState.apply(entry);
     if (!applyResult.changed) return false;
     this.entries.push(entry);
     this.#pending.push(...applyResult.commands);
@@ -60,7 +60,7 @@ class Driver {
       if (!command) return this;
       if (command.type === 'run') this.#finishAttempt(command, resultOf);
       if (command.type === 'expand') {
-        const place = this.replica.index.placeOf(command.at);
+        const place = this.runState.index.placeOf(command.at);
         this.post({ type: 'expanded', ...place, turn: command.turn, count: 2, items: { v: ['x', 'y'] } });
       }
     }
@@ -70,7 +70,7 @@ class Driver {
     command: Extract<Command, { type: 'run' }>,
     resultOf: (name: string) => AttemptResult,
   ): void {
-    const place = this.replica.index.placeOf(command.at);
+    const place = this.runState.index.placeOf(command.at);
     const result = resultOf([place.block, ...place.scope].join('.'));
     const attempt = { ...place, try: command.try, startedMs: this.#atMs };
     if (typeof result['error'] === 'string') {
@@ -85,7 +85,7 @@ class Driver {
   }
 
   output(): Json | undefined {
-    const { output } = this.replica.ledger;
+    const { output } = this.runState.ledger;
     return output && materialize(output, () => null);
   }
 }
@@ -144,13 +144,13 @@ describe('a run as a fold over its journal', () => {
     const file = workflow([block('R', 'response', {}), fn('B', '')], ['Start -> R', 'Start -> B']);
     const driver = new Driver(file).executeAll(outputOf);
     expect(driver.output()).toEqual({ at: 'R' });
-    expect(driver.replica.state.end).toEqual({ status: 'completed' });
+    expect(driver.runState.machineState.end).toEqual({ status: 'completed' });
   });
 
   it('a failed run names the block and keeps the output of a terminal block that had finished (R37)', () => {
     const driver = new Driver(workflow([fn('T', ''), fn('A', '')], ['Start -> T', 'Start -> A']));
     driver.executeAll((name) => (name === 'A' ? { error: 'boom' } : outputOf(name)));
-    expect(driver.replica.error).toMatchObject({ code: 'X', message: 'boom', blockId: 'A', blockName: 'A' });
+    expect(driver.runState.error).toMatchObject({ code: 'X', message: 'boom', blockId: 'A', blockName: 'A' });
     expect(driver.output()).toEqual({ at: 'T' });
   });
 
@@ -162,10 +162,10 @@ describe('a run as a fold over its journal', () => {
       ),
     );
     driver.executeAll(outputOf);
-    const secondReplica = new Replica('run', driver.plan);
+    const secondRunState = new RunState('run', driver.plan);
     const logs = new Map(
       driver.entries
-        .flatMap((entry) => secondReplica.apply(entry).logs)
+        .flatMap((entry) => secondRunState.apply(entry).logs)
         .map((log) => [log.executionOrder, log]),
     );
     expect(
@@ -197,15 +197,15 @@ describe('a run as a fold over its journal', () => {
       ['Start -> P -> A -> L -> B', 'P -> Z'],
     );
     const driver = new Driver(file).executeAll(outputOf, 'last');
-    const secondReplica = new Replica('run', driver.plan);
+    const secondRunState = new RunState('run', driver.plan);
     for (const entry of driver.entries) {
-      expect(secondReplica.apply(JSON.parse(JSON.stringify(entry)) as Entry).changed).toBe(true);
-      expect(secondReplica.apply(entry).changed).toBe(false);
+      expect(secondRunState.apply(JSON.parse(JSON.stringify(entry)) as Entry).changed).toBe(true);
+      expect(secondRunState.apply(entry).changed).toBe(false);
     }
-    expect(secondReplica.state).toEqual(driver.replica.state);
-    expect(secondReplica.ledger.output).toEqual(driver.replica.ledger.output);
-    expect([...secondReplica.ledger.variables]).toEqual([...driver.replica.ledger.variables]);
-    expect(secondReplica.pendingCommands()).toEqual([]);
+    expect(secondRunState.machineState).toEqual(driver.runState.machineState);
+    expect(secondRunState.ledger.output).toEqual(driver.runState.ledger.output);
+    expect([...secondRunState.ledger.variables]).toEqual([...driver.runState.ledger.variables]);
+    expect(secondRunState.pendingCommands()).toEqual([]);
   });
 
   it('a branch never sees outputs of another branch, even from an earlier execution (R35)', () => {
@@ -226,7 +226,7 @@ describe('a run as a fold over its journal', () => {
       const [id, iteration, branch] = name.split('.');
       if (id === 'C') {
         const place = { block: 'C', scope: [Number(iteration), Number(branch)] };
-        const scope = driver.replica.ledger.scopeAt(place);
+        const scope = driver.runState.ledger.scopeAt(place);
         observed.push([name, scope?.outputs.has('A')]);
         return iteration === '0' ? { port: 'condition-yes' } : outputOf(name);
       }
@@ -250,7 +250,7 @@ describe('a run as a fold over its journal', () => {
     const observed: unknown[] = [];
     driver.executeAll((name) => {
       if (!name.startsWith('C')) return outputOf(name);
-      const scope = driver.replica.ledger.scopeAt({ block: 'C', scope: [0] });
+      const scope = driver.runState.ledger.scopeAt({ block: 'C', scope: [0] });
       observed.push(scope?.outputs.get('A')?.value);
       return name === 'C.0' ? { port: 'condition-yes' } : outputOf(name);
     });
@@ -262,7 +262,7 @@ describe('a run as a fold over its journal', () => {
       workflow([fn('A', ''), fn('B', ''), fn('H', '')], ['Start -> A -> B', 'A:error -> H']),
     );
     driver.executeAll((name) => (name === 'A' ? { error: 'no' } : outputOf(name)));
-    const { outputs } = driver.replica.ledger.root;
+    const { outputs } = driver.runState.ledger.root;
     expect(outputs.get('A')).toMatchObject({ failed: true, value: { v: { error: 'no' } } });
     expect(outputs.get('H')).toMatchObject({ failed: false, value: { v: { at: 'H' } } });
     expect(outputs.has('B')).toBe(false);
@@ -278,7 +278,7 @@ describe('a run as a fold over its journal', () => {
       graceMs: 0,
       variables: {},
     } as const;
-    const applyStarted = (): unknown => new Replica('run', plan).apply({ seq: 1, atMs: 1, ...started });
+    const applyStarted = (): unknown => new RunState('run', plan).apply({ seq: 1, atMs: 1, ...started });
     expect(applyStarted).toThrow(expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }));
   });
 
@@ -291,8 +291,8 @@ describe('a run as a fold over its journal', () => {
       ),
     );
     driver.executeAll((name) => (name.startsWith('A') ? { error: `no ${name}` } : outputOf(name)));
-    expect(driver.replica.state.end).toEqual({ status: 'completed' });
-    expect(driver.replica.ledger.failures.size).toBe(0);
-    expect(driver.replica.ledger.root.outputs.get('M')?.value).toEqual({ v: { error: 'no A.49.0' } });
+    expect(driver.runState.machineState.end).toEqual({ status: 'completed' });
+    expect(driver.runState.ledger.failures.size).toBe(0);
+    expect(driver.runState.ledger.root.outputs.get('M')?.value).toEqual({ v: { error: 'no A.49.0' } });
   });
 });

@@ -34,11 +34,11 @@ const UNCHANGED: ApplyResult = { changed: false, commands: [], transitions: [], 
  *
  * The driver of the run and any later reader get the same value from the same entries.
  */
-export class Replica {
+export class RunState {
   readonly runId: string;
   readonly plan: Plan;
   readonly index: PlanIndex;
-  readonly state: State = initialState();
+  readonly machineState: State = initialState();
   readonly ledger: Ledger;
   readonly pauses = new Map<string, PausePoint>();
   /** Number of pause points that people have answered. */
@@ -61,7 +61,7 @@ export class Replica {
   apply(entry: Entry): ApplyResult {
     const event = this.#toEvent(entry);
     if (!event) return UNCHANGED;
-    const outcome = advance(this.plan.skeleton, this.state, event);
+    const outcome = advance(this.plan.skeleton, this.machineState, event);
     if (!outcome.changed) return UNCHANGED;
     this.seq = entry.seq;
     this.ledger.applyEntry(entry);
@@ -97,7 +97,7 @@ export class Replica {
 
   /** Returns the commands without a result so far, which are carried out after a restart. */
   pendingCommands(): Command[] {
-    return pendingCommands(this.plan.skeleton, this.state);
+    return pendingCommands(this.plan.skeleton, this.machineState);
   }
 
   /**
@@ -105,25 +105,25 @@ export class Replica {
    * undefined if there is none.
    */
   deadlineAt(at: Address): number | undefined {
-    const work = workAt(this.plan.skeleton, this.state, at);
+    const work = workAt(this.plan.skeleton, this.machineState, at);
     const dueMs = work && 'dueMs' in work ? work.dueMs : undefined;
-    const runDueMs = this.state.deadline?.dueMs;
+    const runDueMs = this.machineState.deadline?.dueMs;
     return dueMs === undefined || runDueMs === undefined ? (dueMs ?? runDueMs) : Math.min(dueMs, runDueMs);
   }
 
   /** Returns the number of the attempt in flight at `at`, from 1. */
   attemptAt(at: Address): number {
-    const work = workAt(this.plan.skeleton, this.state, at);
+    const work = workAt(this.plan.skeleton, this.machineState, at);
     return work && 'try' in work ? work.try : 1;
   }
 
   /** Returns the number of iterations or branches of an open container, if known. */
   countAt(at: Address): number | undefined {
-    return countAt(this.plan.skeleton, this.state, at);
+    return countAt(this.plan.skeleton, this.machineState, at);
   }
 
   idleState(): IdleState {
-    return idleState(this.state);
+    return idleState(this.machineState);
   }
 
   #toEvent(entry: Entry): Event | undefined {
@@ -172,7 +172,7 @@ export class Replica {
   }
 
   #isPaused({ block, scope }: Place): boolean {
-    const work = workAt(this.plan.skeleton, this.state, this.index.addressOf(block, scope));
+    const work = workAt(this.plan.skeleton, this.machineState, this.index.addressOf(block, scope));
     return work?.w === 'pause' || work?.w === 'wait';
   }
 
