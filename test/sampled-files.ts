@@ -66,7 +66,7 @@ const GROUPS: readonly FileGroup[] = [
       'test/cli/killed-runs.test.ts',
       'test/crash/processes.test.ts',
       'test/leases/takeover.test.ts',
-      'test/triggers/hooks/killed.test.ts',
+      'test/triggers/registrations/killed.test.ts',
       'test/triggers/events-killed.test.ts',
       'test/triggers/feeds/killed.test.ts',
       'test/triggers/schedules-killed.test.ts',

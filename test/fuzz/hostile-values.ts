@@ -14,7 +14,7 @@ const blocks = ['p', 'My Block', 'constructor', '__proto__'].map((name, index) =
 /** A workflow with four blocks, two of them named like built-in properties, and a variable. */
 export const context: TemplateContext = {
   names: buildNames(blocks, [{ id: 'v', name: 'v' }]),
-  reader: 'p',
+  blockId: 'p',
   fieldPosition: 'ordinary',
 };
 

@@ -243,24 +243,24 @@ interface Counters {
 }
 
 function countFrame(region: Region, frame: Frame, counters: Counters, isDraining = false): void {
-  const openCells = frame.cells.filter((cell) =>
-    typeof cell === 'number' ? cell !== 0 : typeof cell === 'object',
+  const openNodeStates = frame.cells.filter((nodeState) =>
+    typeof nodeState === 'number' ? nodeState !== 0 : typeof nodeState === 'object',
   );
   // In a drain, stopped work is neither open nor settled.
   const isFrameDraining = isDraining || frame.drain !== undefined;
-  if (!isFrameDraining) assert.equal(frame.left, openCells.length, 'the counter `left` of a frame');
-  frame.cells.forEach((cell, index) => {
-    if (isOpenContainer(cell)) {
-      if (cell.asking) counters.busy++;
-      assert.lengthOf(Object.keys(cell.open), cell.live, 'the counter `live` of a container');
-      for (const innerFrame of Object.values(cell.open))
+  if (!isFrameDraining) assert.equal(frame.left, openNodeStates.length, 'the counter `left` of a frame');
+  frame.cells.forEach((nodeState, index) => {
+    if (isOpenContainer(nodeState)) {
+      if (nodeState.asking) counters.busy++;
+      assert.lengthOf(Object.keys(nodeState.open), nodeState.live, 'the counter `live` of a container');
+      for (const innerFrame of Object.values(nodeState.open))
         countFrame(
           region.nodes[index]?.subflow?.body as Region,
           innerFrame,
           counters,
-          isFrameDraining || cell.drain !== undefined,
+          isFrameDraining || nodeState.drain !== undefined,
         );
-    } else if (isWork(cell)) counters[counterNameOf(cell)]++;
+    } else if (isWork(nodeState)) counters[counterNameOf(nodeState)]++;
   });
 }
 

@@ -67,7 +67,7 @@ function createContext(): Parameters<Compiler['compileTemplate']>[1] {
     [{ id: 'a', name: 'a', type: 'function', enabled: true }],
     [{ id: 'v', name: 'v' }],
   );
-  return { names: table, reader: 'a', fieldPosition: 'ordinary' };
+  return { names: table, blockId: 'a', fieldPosition: 'ordinary' };
 }
 
 /** Ignores the error of a pass that rejects its input. */

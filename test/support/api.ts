@@ -116,7 +116,7 @@ export function createServiceApi({
     environments,
     webhooks,
     feeds,
-    hooks,
+    webhookRegistrations,
     triggers,
     ...retentionAndApiOptions
   } = areaAndApiOptions;
@@ -141,7 +141,7 @@ export function createServiceApi({
     environments,
     webhooks,
     feeds,
-    hooks,
+    webhookRegistrations,
     triggers,
     retention,
   });

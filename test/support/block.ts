@@ -55,7 +55,7 @@ export function templateContextOf(fixture: BlockFixture): TemplateContext {
   const self = { id: 'self', name: fixture.name ?? 'Self', type: fixture.type ?? 'function', enabled: true };
   return {
     names: buildNames([...blocks, self], fixture.variables ?? []),
-    reader: 'self',
+    blockId: 'self',
     fieldPosition: 'ordinary',
   };
 }

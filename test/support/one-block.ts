@@ -11,7 +11,7 @@ const names: NameTable = buildNames(
 );
 
 /** The context in which a field of the block `p` is compiled. */
-export const context: TemplateContext = { names, reader: 'p', fieldPosition: 'ordinary' };
+export const context: TemplateContext = { names, blockId: 'p', fieldPosition: 'ordinary' };
 
 /** Returns a lookup in which the output of the block, the variable and every environment value are `value`. */
 export function createLookup(value: Json): Lookup {

@@ -23,15 +23,15 @@ export function createRuntime(
   const queue = `test-${randomUUID()}`;
   const data = createDataFolder(registerCleanup);
   const engines: Engine[] = [];
-  let servedClock: { clock: Clock; stop: () => Promise<void> } | undefined;
+  let clockWorker: { clock: Clock; stop: () => Promise<void> } | undefined;
   const useClock = async (clock: Clock): Promise<void> => {
-    if (servedClock?.clock === clock) return;
-    await servedClock?.stop();
-    servedClock = { clock, stop: await serveClock(clock, { address, namespace, queue }) };
+    if (clockWorker?.clock === clock) return;
+    await clockWorker?.stop();
+    clockWorker = { clock, stop: await startClockWorker(clock, { address, namespace, queue }) };
   };
   registerCleanup(async () => {
     for (const engine of engines) await engine.close({ graceMs: 0 });
-    await servedClock?.stop();
+    await clockWorker?.stop();
   });
   return {
     open: async (options = {}) => {
@@ -65,8 +65,11 @@ async function bundleTestClockWorkflow(): Promise<string> {
   return path;
 }
 
-/** Drives the timers of runs on `queue` with `clock` until the returned function is called. */
-async function serveClock(
+/**
+ * Starts a worker with the activity that waits for `clock`, for the timers of runs on `queue`. Returns a function that
+ * stops it.
+ */
+async function startClockWorker(
   clock: Clock,
   { address, namespace, queue }: { address: string; namespace: string; queue: string },
 ): Promise<() => Promise<void>> {

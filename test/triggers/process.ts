@@ -39,7 +39,7 @@ const TRIGGER_TABLE_PATTERN =
   /"(triggers|trigger_fires|claims|flow_runs|flow_events|flow_groups|feed_items|feed_cursors)"/;
 const EVENT_TABLE_PATTERN = /"(service_events|event_cooldowns|flow_runs|flow_events|flow_groups)"/;
 const HOOK_TABLE_PATTERN = /"(provider_hooks)"/;
-const COUNTED_TABLE_PATTERN = options.hooks
+const COUNTED_TABLE_PATTERN = options.webhookRegistrations
   ? HOOK_TABLE_PATTERN
   : options.countsEvents
     ? EVENT_TABLE_PATTERN
@@ -51,10 +51,10 @@ const hookStatements = new WeakSet<QueryId>();
 const stepCounter: KyselyPlugin = {
   transformQuery({ node, queryId }) {
     // Reads of events and webhooks are not counted, because polls repeat them.
-    const isPoll = (options.countsEvents || options.hooks) && node.kind === 'SelectQueryNode';
+    const isPoll = (options.countsEvents || options.webhookRegistrations) && node.kind === 'SelectQueryNode';
     if (isPoll || !COUNTED_TABLE_PATTERN.test(JSON.stringify(node))) return node;
     countStep();
-    if (options.hooks) hookStatements.add(queryId);
+    if (options.webhookRegistrations) hookStatements.add(queryId);
     return node;
   },
   transformResult({ result, queryId }) {
@@ -101,7 +101,7 @@ const triggerOptions = {
   triggers: triggerTypes,
   feeds: {
     egress: { allowPrivate: true, ports: 'any' as const },
-    ...(options.hooks && { credentials: storedCredentials(store.database, sealer) }),
+    ...(options.webhookRegistrations && { credentials: storedCredentials(store.database, sealer) }),
   },
 };
 const api = await createApi({
@@ -111,7 +111,14 @@ const api = await createApi({
   ports: servicePorts(store),
   areas: options.isWorker
     ? triggerWorkerAreas(triggerOptions)
-    : serviceAreas({ store, ...triggerOptions, ...(options.hooks && { sealer, hooks: options.hooks }) }),
+    : serviceAreas({
+        store,
+        ...triggerOptions,
+        ...(options.webhookRegistrations && {
+          sealer,
+          webhookRegistrations: options.webhookRegistrations,
+        }),
+      }),
   now: () => nowMs,
   repeat(ms, callback) {
     callbacks.add(callback);

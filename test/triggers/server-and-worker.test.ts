@@ -11,8 +11,8 @@ import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 import { FAILING_BLOCK } from './event-setup.ts';
 import { startNewsFeed } from './feeds/setup.ts';
-import { HOOK_TYPES, openHookApi } from './hooks/setup.ts';
-import type { HookApi } from './hooks/setup.ts';
+import { HOOK_TYPES, openHookApi } from './registrations/setup.ts';
+import type { HookApi } from './registrations/setup.ts';
 import { createManualInterval } from './manual-interval.ts';
 import { JSON_HEADERS, createWebhookWorkflow } from './webhook-setup.ts';
 

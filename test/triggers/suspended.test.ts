@@ -3,8 +3,8 @@ import { createTriggerWorkflow } from '../support/trigger-workflow.ts';
 import { storesToTest } from '../support/postgres.ts';
 import { startHookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';
-import { HOOK_TYPES, openHookApi } from './hooks/setup.ts';
-import type { HookApi } from './hooks/setup.ts';
+import { HOOK_TYPES, openHookApi } from './registrations/setup.ts';
+import type { HookApi } from './registrations/setup.ts';
 import { JSON_HEADERS, createWebhookWorkflow } from './webhook-setup.ts';
 
 const HOUR_MS = 3_600_000;

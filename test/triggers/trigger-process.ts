@@ -24,7 +24,7 @@ export interface Backend {
 export interface ProcessOptions extends Backend {
   nowMs: number;
   /** Creates webhooks at these providers. Counts as steps only writes of webhooks, and their results. */
-  hooks?: { origin: string; services: { [name: string]: string } };
+  webhookRegistrations?: { origin: string; services: { [name: string]: string } };
   /** Starts runs of triggers without serving requests, like `heddle worker --triggers`. */
   isWorker?: true;
   /** Also counts each result of a statement as a step. */

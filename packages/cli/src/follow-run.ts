@@ -5,7 +5,7 @@ import { onInterrupt } from './interrupt.ts';
 import { writeJson } from './io.ts';
 import type { Io } from './io.ts';
 import type { LiveView } from './live/live-view.ts';
-import { drawEvents, eventsUntilResult, openView } from './live/watch.ts';
+import { renderEvents, eventsUntilResult, openView } from './live/watch.ts';
 import { streamEvents } from './live/stream.ts';
 import { withFolderClient } from './store-options.ts';
 import type { RuntimeOptions } from './store-options.ts';
@@ -49,7 +49,7 @@ export async function followRun(
         json: options.json,
         failure,
       });
-    if (view) await drawEvents(view, eventsUntilResult(engine, handle, eventOptions), failure);
+    if (view) await renderEvents(view, eventsUntilResult(engine, handle, eventOptions), failure);
     const run = await result;
     const { pauses, suspended } = await engine.getRun(handle.runId);
     // The view of a continued run has seen only some of its blocks.

@@ -2,8 +2,8 @@ import './node-version.ts';
 
 // API for editors of drafts: types and names of blocks, their fields and ports
 export { MAX_NESTING } from './graph/containment.ts';
-export { branchPorts, portReader } from './graph/ports.ts';
-export type { BranchPort, PortReader, EdgePort } from './graph/ports.ts';
+export { branchPorts, createPortResolver } from './graph/ports.ts';
+export type { BranchPort, PortResolver, EdgePort } from './graph/ports.ts';
 export type { BlockWithFields } from './graph/rows.ts';
 export type { TriggerInfo, TriggerProblem } from './plan/check-triggers.ts';
 export { isTriggerType, TRIGGER_PRIORITY, typeNames, typeTable } from './plan/types.ts';

@@ -18,7 +18,7 @@ import type {
 import type { HostFeature, TriggerInfo } from '@heddle/core/drafts';
 import { blockTypeInfos } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
-import { thenMaybe } from './then-maybe.ts';
+import { mapMaybePromise } from './map-maybe-promise.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { DeployedVersion, WorkflowSource } from './types.ts';
 
@@ -149,7 +149,7 @@ export class Definitions {
   /** Stores the plan, unless this process has stored it before; synchronously if the store is synchronous. */
   storePlan(plan: Plan): Promise<void> | void {
     if (this.#storedHashes.has(plan.hash)) return undefined;
-    return thenMaybe(this.#stores.definitions.putPlan(plan.hash, plan as unknown as Json), () => {
+    return mapMaybePromise(this.#stores.definitions.putPlan(plan.hash, plan as unknown as Json), () => {
       this.#storedHashes.add(plan.hash);
     });
   }

@@ -2,7 +2,7 @@ import type { BlockLog, Json, PausePoint, RunRecord, RunStore } from '@heddle/co
 import { isJsonObject, normalizeName } from '@heddle/core/blocks';
 import { isEngineError } from '@heddle/core';
 import type { StoredValue } from '@heddle/core/run';
-import { thenMaybe } from './then-maybe.ts';
+import { mapMaybePromise } from './map-maybe-promise.ts';
 import type { Values } from './records/values.ts';
 import { isEnded } from './store/journal.ts';
 import type { RunListQuery, LogDetail, RunDetail, RunResource } from './types.ts';
@@ -56,7 +56,7 @@ function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
  * control fields.
  */
 export function finalOutput(storedOutput: StoredValue, values: Values): Json | Promise<Json> {
-  return thenMaybe(values.load(storedOutput), (value) =>
+  return mapMaybePromise(values.load(storedOutput), (value) =>
     'results' in storedOutput && storedOutput.control && isJsonObject(value)
       ? { ...value, ...storedOutput.control }
       : value,
@@ -89,11 +89,12 @@ async function selectOutputs(
 
 /** Returns the value at `block.path` in the block's latest output, or null. */
 async function valueAt(path: string, logs: readonly BlockLog[], values: Values): Promise<Json> {
-  const [head = '', ...steps] = path.split('.');
-  const wantedName = normalizeName(head);
+  const [blockIdOrName = '', ...steps] = path.split('.');
+  const wantedName = normalizeName(blockIdOrName);
   const log = logs.findLast(
     (blockLog) =>
-      (blockLog.blockId === head || normalizeName(blockLog.blockName) === wantedName) && blockLog.output,
+      (blockLog.blockId === blockIdOrName || normalizeName(blockLog.blockName) === wantedName) &&
+      blockLog.output,
   );
   if (!log?.output) return null;
   let value: Json | undefined = await values.load(log.output);

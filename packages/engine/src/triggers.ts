@@ -36,18 +36,21 @@ export interface FlowPolicy {
   singleton?: 'skip' | 'cancel';
 }
 
-/** The context of a call that manages the hook of a trigger: a webhook that is registered at a provider. */
-export interface HookContext {
-  /** The URL at which the trigger receives events. It is unique, so it identifies the hook. */
+/** The context of a call that manages the registration of a trigger: a webhook that is registered at a provider. */
+export interface WebhookRegistrationContext {
+  /** The URL at which the trigger receives events. It is unique, so it identifies the registration. */
   url: string;
   /** The secret with which the provider signs its requests. */
   secret: string;
-  /** The provider's id of the hook; undefined if it is unknown. */
-  hookId: string | undefined;
+  /** The provider's id of the registration; undefined if it is unknown. */
+  registrationId: string | undefined;
   /** Earlier URLs of the trigger. */
   formerUrls: readonly string[];
-  /** Ids of other hooks of the trigger. The hook to remove is not among them, even if it has the same URL. */
-  otherHookIds: readonly string[];
+  /**
+   * Ids of other registrations of the trigger. The registration to remove is not among them, even if it has the same
+   * URL.
+   */
+  otherRegistrationIds: readonly string[];
   /**
    * Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none.
    */
@@ -58,33 +61,33 @@ export interface HookContext {
   signal: AbortSignal;
 }
 
-/** A hook that is registered at the provider. */
-export interface ActiveHook {
+/** A registration that exists at the provider. */
+export interface ActiveWebhookRegistration {
   /** The provider's id. */
   id: string;
   /** The secret that the provider has chosen. Absent: it signs with the secret of the call. */
   secret?: string;
-  /** The time at which the provider removes the hook unless it is renewed, in milliseconds. Absent: never. */
+  /** The time at which the provider removes the registration unless it is renewed, in milliseconds. Absent: never. */
   expiresMs?: number;
 }
 
 /**
- * Creates and removes the hook of a trigger at its provider. Every call may be repeated, for example after a crash
- * before the provider's response was recorded. Calls throw BlockErrors without secrets in their messages; only
+ * Creates and removes the registration of a trigger at its provider. Every call may be repeated, for example after a
+ * crash before the provider's response was recorded. Calls throw BlockErrors without secrets in their messages; only
  * retryable ones are retried soon. Errors of other classes are not shown to users.
  */
-export interface ProviderHook {
+export interface WebhookRegistrar {
   /**
-   * Returns the location of the hook, such as a repository; undefined if the trigger has no hook. Each location has its
-   * own hook.
+   * Returns the location of the registration, such as a repository; undefined if the trigger has no registration. Each
+   * location has its own registration.
    */
   locationOf(config: JsonObject): string | undefined;
-  /** Creates the hook, or changes it so that it matches the configuration. */
-  activate(config: JsonObject, context: HookContext): Promise<ActiveHook>;
-  /** Extends the lifetime of a hook that expires. Default: `activate`. */
-  renew?(config: JsonObject, context: HookContext): Promise<ActiveHook>;
-  /** Removes the hook, if there is one. */
-  deactivate(config: JsonObject, context: HookContext): Promise<void>;
+  /** Creates the registration, or changes it so that it matches the configuration. */
+  activate(config: JsonObject, context: WebhookRegistrationContext): Promise<ActiveWebhookRegistration>;
+  /** Extends the lifetime of a registration that expires. Default: `activate`. */
+  renew?(config: JsonObject, context: WebhookRegistrationContext): Promise<ActiveWebhookRegistration>;
+  /** Removes the registration, if there is one. */
+  deactivate(config: JsonObject, context: WebhookRegistrationContext): Promise<void>;
 }
 
 /** An item of a source that starts a run. */

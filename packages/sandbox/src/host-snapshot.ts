@@ -4,7 +4,7 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { poolKeyOf } from './pool/job.ts';
 import type { PoolWorker } from './pool/pool-worker.ts';
-import { Starter, type StarterOptions } from './pool/starter.ts';
+import { WorkerLauncher, type WorkerLauncherOptions } from './pool/worker-launcher.ts';
 import { PYTHON_STAMP, pythonSnapshotProgram } from './programs.ts';
 
 /** Delay after the first Python process, so that a program that runs one job and exits makes no snapshot. */
@@ -17,7 +17,7 @@ const WORKER_KEY = { tenant: '', poolKey: poolKeyOf(''), image: undefined };
 /** Time limit for the process that makes the snapshot, in milliseconds. No job waits for it. */
 const MAKE_TIMEOUT_MS = 300_000;
 
-interface HostSnapshotOptions extends Omit<StarterOptions, 'programOf' | 'bootOf' | 'startTimeoutMs'> {
+interface HostSnapshotOptions extends Omit<WorkerLauncherOptions, 'programOf' | 'bootOf' | 'startTimeoutMs'> {
   /** Folder of the snapshot, shared by all processes of this host. */
   readonly folder: string;
   readonly delayMs?: number;
@@ -29,7 +29,7 @@ interface HostSnapshotOptions extends Omit<StarterOptions, 'programOf' | 'bootOf
  */
 export class HostSnapshot {
   readonly #options: HostSnapshotOptions;
-  readonly #starter: Starter;
+  readonly #launcher: WorkerLauncher;
   #file: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -37,7 +37,7 @@ export class HostSnapshot {
 
   constructor(options: HostSnapshotOptions) {
     this.#options = options;
-    this.#starter = new Starter({
+    this.#launcher = new WorkerLauncher({
       ...options,
       startTimeoutMs: MAKE_TIMEOUT_MS,
       programOf: pythonSnapshotProgram,
@@ -67,7 +67,7 @@ export class HostSnapshot {
     const completion = Promise.withResolvers<void>();
     const fail = (reason: string): void =>
       completion.reject(new Error(`The memory snapshot of Python was not made: ${reason}.`));
-    const worker = this.#starter.start(WORKER_KEY, {
+    const worker = this.#launcher.start(WORKER_KEY, {
       onReady: (readyWorker: PoolWorker) => {
         memory = readyWorker.snapshot;
         readyWorker.kill('finished');

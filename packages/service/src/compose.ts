@@ -20,11 +20,11 @@ import { events } from './triggers/events/area.ts';
 import { triggers } from './triggers/area.ts';
 import { feeds } from './triggers/feeds/area.ts';
 import type { FeedOptions } from './triggers/feeds/area.ts';
-import type { HookSettings } from './triggers/hooks/desired-hooks.ts';
+import type { RegistrationSettings } from './triggers/registrations/desired-registrations.ts';
 import { Triggers } from './triggers/triggers.ts';
 import type { TriggerType } from './triggers/types.ts';
 import { webhooks } from './triggers/webhooks/area.ts';
-import type { HookOptions, WebhookOptions } from './triggers/webhooks/area.ts';
+import type { WebhookRegistrationOptions, WebhookOptions } from './triggers/webhooks/area.ts';
 import { workflows } from './workflows/area.ts';
 import type { LintSources } from './workflows/context.ts';
 import { workspaces } from './workspaces/area.ts';
@@ -86,7 +86,7 @@ export interface ServiceAreaOptions {
   /** Options of the requests to the sources of feeds, and the credentials for them. */
   feeds?: FeedOptions;
   /** Options for creating the webhooks of triggers at their providers. The credentials are those of `feeds`. */
-  hooks?: HookOptions;
+  webhookRegistrations?: WebhookRegistrationOptions;
   /**
    * Retention of runs and receipts. Default: runs are kept forever. Runs of unauthenticated callers, and receipts,
    * are kept for 30 days.
@@ -108,7 +108,7 @@ export function serviceAreas({
   environments,
   webhooks: webhookOptions,
   feeds: feedOptions,
-  hooks,
+  webhookRegistrations,
   retention: retentionLimits,
 }: ServiceAreaOptions) {
   const lintSources = {
@@ -117,7 +117,7 @@ export function serviceAreas({
     ...(tools && { tools }),
     ...(environments && { environments }),
   };
-  const deployedTriggers = new Triggers(triggerTypes, hookSettings(hooks, sealer));
+  const deployedTriggers = new Triggers(triggerTypes, registrationSettings(webhookRegistrations, sealer));
   return [
     meta(),
     execute(),
@@ -126,7 +126,7 @@ export function serviceAreas({
     workspaces({ store }),
     workflows({ store, sources: lintSources, triggers: deployedTriggers }),
     ...triggerAreas(deployedTriggers, {
-      ...{ environments, sealer, hooks, webhooks: webhookOptions, feeds: feedOptions },
+      ...{ environments, sealer, webhookRegistrations, webhooks: webhookOptions, feeds: feedOptions },
     }),
     events({ triggers: deployedTriggers }),
     chats({ store }),
@@ -153,7 +153,10 @@ export function serviceAreas({
 }
 
 /** Returns the base URL to which providers send webhooks, or the reason why no webhooks can be created at providers. */
-function hookSettings({ origin }: HookOptions = {}, sealer: Sealer | undefined): HookSettings {
+function registrationSettings(
+  { origin }: WebhookRegistrationOptions = {},
+  sealer: Sealer | undefined,
+): RegistrationSettings {
   if (!sealer) return { unavailableReason: 'This server stores no credentials.' };
   if (origin !== undefined) return { origin: origin.replace(/\/+$/, '') };
   return { unavailableReason: 'The server has no public URL: start it with --origin.' };
@@ -189,10 +192,10 @@ function triggerAreas(
     environments,
     webhooks: webhookOptions = {},
     feeds: feedOptions = {},
-    hooks = {},
+    webhookRegistrations = {},
     sealer,
   }: {
-    [Name in 'environments' | 'webhooks' | 'feeds' | 'hooks' | 'sealer']:
+    [Name in 'environments' | 'webhooks' | 'feeds' | 'webhookRegistrations' | 'sealer']:
       | ServiceAreaOptions[Name]
       | undefined;
   },
@@ -201,7 +204,7 @@ function triggerAreas(
   return [
     triggers({ triggers: deployedTriggers }),
     webhooks({
-      ...{ ...sharedOptions, sealer, hooks, options: webhookOptions },
+      ...{ ...sharedOptions, sealer, webhookRegistrations, options: webhookOptions },
       credentials: feedOptions.credentials,
     }),
     feeds({ ...sharedOptions, options: feedOptions }),

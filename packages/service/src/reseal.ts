@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import { findSealingKeyIdsOfCredentials, resealCredentials } from './credentials/store.ts';
 import type { CredentialTables } from './credentials/tables.ts';
-import { findSealingKeyIdsOfHooks, resealHooks } from './triggers/hooks/secret.ts';
-import type { HookTables } from './triggers/hooks/database.ts';
+import { findSealingKeyIdsOfRegistrations, resealRegistrations } from './triggers/registrations/secret.ts';
+import type { WebhookRegistrationTables } from './triggers/registrations/database.ts';
 import type { RotatableKeys, Sealer } from './sealing.ts';
 import { findSealingKeyIdsOfSecrets, resealSecrets } from './secrets/store.ts';
 import type { SecretTables } from './secrets/tables.ts';
@@ -30,12 +30,12 @@ export async function resealStoredSecrets(
 ): Promise<ResealResult> {
   const secretDb = database as Kysely<SecretTables>;
   const credentialDb = database as Kysely<CredentialTables>;
-  const hookDb = database as Kysely<HookTables>;
+  const registrationDb = database as Kysely<WebhookRegistrationTables>;
   if (keys) {
     const usedKeyIds = new Set([
       ...(await findSealingKeyIdsOfSecrets(secretDb)),
       ...(await findSealingKeyIdsOfCredentials(credentialDb)),
-      ...(await findSealingKeyIdsOfHooks(hookDb)),
+      ...(await findSealingKeyIdsOfRegistrations(registrationDb)),
     ]);
     const isInterrupted = [...usedKeyIds].some((id) => id !== sealer.currentKeyId());
     if (!isInterrupted) keys.rotate(usedKeyIds);
@@ -45,7 +45,7 @@ export async function resealStoredSecrets(
     const count =
       (await resealSecrets(secretDb, sealer, BATCH_SIZE)) +
       (await resealCredentials(credentialDb, sealer, BATCH_SIZE)) +
-      (await resealHooks(hookDb, sealer, BATCH_SIZE));
+      (await resealRegistrations(registrationDb, sealer, BATCH_SIZE));
     if (count === 0) return { resealed: resealedCount, keyId: sealer.currentKeyId() };
     resealedCount += count;
   }

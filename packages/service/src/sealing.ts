@@ -61,12 +61,12 @@ export class Sealer {
     return this.#keys.currentKey().id;
   }
 
-  /** Encrypts `text`. It can be opened only with the same `binding`: the kind of the row and its primary key. */
-  seal(text: string, binding: readonly string[]): SealedValue {
+  /** Encrypts `text`. It can be opened only with the same `associatedData`: the kind of the row and its primary key. */
+  seal(text: string, associatedData: readonly string[]): SealedValue {
     const { id, key } = this.#keys.currentKey();
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
-    cipher.setAAD(bindingBytes(id, binding));
+    cipher.setAAD(associatedDataBytes(id, associatedData));
     const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()];
     return { keyId: id, sealed: Buffer.concat(parts).toString('base64url') };
   }
@@ -75,35 +75,38 @@ export class Sealer {
    * Decrypts a value. Throws a SealingError UNKNOWN_KEY if its key is missing, and NOT_AUTHENTIC if it was changed or
    * belongs to another row.
    */
-  open({ keyId, sealed }: SealedValue, binding: readonly string[]): string {
+  open({ keyId, sealed }: SealedValue, associatedData: readonly string[]): string {
     const sealingKey = this.#keys.find(keyId);
     if (!sealingKey) {
-      throw new SealingError('UNKNOWN_KEY', `The key ${keyId} that sealed ${rowName(binding)} is missing.`);
+      throw new SealingError(
+        'UNKNOWN_KEY',
+        `The key ${keyId} that sealed ${rowName(associatedData)} is missing.`,
+      );
     }
     const bytes = Buffer.from(sealed, 'base64url');
     try {
       const nonce = bytes.subarray(0, NONCE_BYTES);
       const decipher = createDecipheriv(CIPHER, sealingKey.key, nonce, { authTagLength: TAG_BYTES });
-      decipher.setAAD(bindingBytes(keyId, binding));
+      decipher.setAAD(associatedDataBytes(keyId, associatedData));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
       return Buffer.concat([text, decipher.final()]).toString('utf8');
     } catch {
       throw new SealingError(
         'NOT_AUTHENTIC',
-        `${rowName(binding)} was changed in the database, or belongs to another row.`,
+        `${rowName(associatedData)} was changed in the database, or belongs to another row.`,
       );
     }
   }
 }
 
-/** Returns JSON, so that two different bindings never have the same bytes. */
-function bindingBytes(keyId: string, binding: readonly string[]): Buffer {
-  return Buffer.from(JSON.stringify([keyId, ...binding]));
+/** Returns JSON, so that different associated data never has the same bytes. */
+function associatedDataBytes(keyId: string, associatedData: readonly string[]): Buffer {
+  return Buffer.from(JSON.stringify([keyId, ...associatedData]));
 }
 
-function rowName(binding: readonly string[]): string {
-  return JSON.stringify(binding.join(' '));
+function rowName(associatedData: readonly string[]): string {
+  return JSON.stringify(associatedData.join(' '));
 }
 
 function parseKey(text: string, source: string): SealingKey {

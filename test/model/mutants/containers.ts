@@ -5,14 +5,14 @@ import type { Mutant } from './mutant.ts';
 export const containerMutants: readonly Mutant[] = [
   ...mutantsOf('subflow.ts', [
     {
-      from: '  delete container.open[innerLevel.iteration];\n',
+      from: '  delete container.open[innerFramePath.iteration];\n',
       to: '',
       effect: 'a closed frame can still be reached',
     },
     { from: '  container.live--;\n', to: '', effect: 'the window is never refilled' },
     {
-      from: '  continueContainer(context, level, innerLevel.node);',
-      to: '  if (container.live === 0) continueContainer(context, level, innerLevel.node);',
+      from: '  continueContainer(context, framePath, innerFramePath.node);',
+      to: '  if (container.live === 0) continueContainer(context, framePath, innerFramePath.node);',
       effect: 'the window is refilled in batches',
     },
     {
@@ -57,8 +57,8 @@ export const containerMutants: readonly Mutant[] = [
       effect: 'a count equal to the limit fails',
     },
     {
-      from: ' failContainer(context, level, index, subflow.limit);\n  else',
-      to: ' {\n    container.count = subflow.limit;\n    openWindow(context, level, index);\n  } else',
+      from: ' failContainer(context, framePath, index, subflow.limit);\n  else',
+      to: ' {\n    container.count = subflow.limit;\n    openWindow(context, framePath, index);\n  } else',
       effect: 'a count above the limit is reduced to the limit without an error',
     },
     {
@@ -84,7 +84,7 @@ export const containerMutants: readonly Mutant[] = [
       effect: 'joins keep their state from one iteration to the next',
     },
     {
-      from: "  if (frame.left === 0) context.tasks.push({ type: 'close', level: innerLevel });\n",
+      from: "  if (frame.left === 0) context.tasks.push({ type: 'close', framePath: innerFramePath });\n",
       to: '',
       effect: 'an empty iteration never closes',
     },
@@ -94,13 +94,13 @@ export const containerMutants: readonly Mutant[] = [
       effect: 'the blocks of an iteration start in reverse order of the edges',
     },
     {
-      from: 'count: containerAt(level, index).next',
-      to: 'count: containerAt(level, index).count',
+      from: 'count: containerAt(framePath, index).next',
+      to: 'count: containerAt(framePath, index).count',
       effect: 'a while loop exits without its number of iterations',
     },
     {
-      from: "level, index, cell: 'source' }",
-      to: "level, index, cell: 'error' }",
+      from: "framePath, index, nodeState: 'source' }",
+      to: "framePath, index, nodeState: 'error' }",
       effect: 'the run leaves a completed container by `error`',
     },
     { from: ', open: {} };', to: ', open: {}, drain: undefined };', effect: 'the state is not JSON' },
@@ -157,12 +157,12 @@ export const containerMutants: readonly Mutant[] = [
       effect: 'an error port takes precedence over a container that collects errors',
     },
     {
-      from: '    if (container.handlesError) return',
-      to: '    if (ancestor.parent.parent && container.handlesError) return',
+      from: '    if (container.handlesError)\n',
+      to: '    if (ancestor.parent.parent && container.handlesError)\n',
       effect: 'error ports of outer containers are ignored',
     },
     {
-      from: "  if (!subflow) level.frame.cells[index] = 'error';\n",
+      from: "  if (!subflow) framePath.frame.cells[index] = 'error';\n",
       to: '',
       effect: 'a failed block still has work in flight',
     },
@@ -172,8 +172,8 @@ export const containerMutants: readonly Mutant[] = [
       effect: 'a container that fails by itself does not take its error port',
     },
     {
-      from: "    context.tasks.push({ type: 'settle', level, index, cell: 'error' });\n",
-      to: "    context.tasks.push({ type: 'settle', level, index, cell: 'source' });\n",
+      from: "    context.tasks.push({ type: 'settle', framePath, index, nodeState: 'error' });\n",
+      to: "    context.tasks.push({ type: 'settle', framePath, index, nodeState: 'source' });\n",
       effect: 'the run leaves a failed block by `source`',
     },
     {

@@ -13,23 +13,23 @@ export const endingMutants: readonly Mutant[] = [
       effect: 'a drain does not wait for the grace period',
     },
     {
-      from: "cell.w === 'run' && nodeAt(level.region, index).class !== 'child'",
-      to: "cell.w === 'run'",
+      from: "nodeState.w === 'run' && nodeAt(framePath.region, index).class !== 'child'",
+      to: "nodeState.w === 'run'",
       effect: 'a child run gets a grace period from its parent',
     },
     {
-      from: "nodeAt(level.region, index).class !== 'child'",
-      to: "nodeAt(level.region, index).class !== 'child' && false",
+      from: "nodeAt(framePath.region, index).class !== 'child'",
+      to: "nodeAt(framePath.region, index).class !== 'child' && false",
       effect: 'nothing gets a grace period',
     },
     {
-      from: "cell.w === 'run' && nodeAt",
-      to: "cell.w !== 'pause' && nodeAt",
+      from: "nodeState.w === 'run' && nodeAt",
+      to: "nodeState.w !== 'pause' && nodeAt",
       effect: 'wait blocks get a grace period',
     },
     {
-      from: 'return isOpenContainer(cell) || (cell',
-      to: 'return !isOpenContainer(cell) && (cell',
+      from: 'isOpenContainer(nodeState) || (nodeState',
+      to: '!isOpenContainer(nodeState) && (nodeState',
       effect: 'a pending expand command gets no grace period',
     },
     {
@@ -58,7 +58,7 @@ export const endingMutants: readonly Mutant[] = [
       effect: 'work that ends in its grace period is still counted',
     },
     {
-      from: '    level.frame.cells[index] = finalCell;\n',
+      from: '    framePath.frame.cells[index] = finalNodeState;\n',
       to: '',
       effect: 'a block ends twice in its grace period',
     },
@@ -78,7 +78,7 @@ export const endingMutants: readonly Mutant[] = [
       effect: 'a pause in the grace period is not aborted',
     },
     {
-      from: '    if (!answersExpand(cell, event)) return false;\n',
+      from: '    if (!answersExpand(nodeState, event)) return false;\n',
       to: '',
       effect: 'any event answers an expand command in the grace period',
     },
@@ -93,15 +93,15 @@ export const endingMutants: readonly Mutant[] = [
       effect: 'a block that times out in the grace period continues',
     },
     { from: '    delete container.drain;\n', to: '', effect: 'an inner container keeps its own drain' },
-    { from: '    delete level.frame.drain;\n', to: '', effect: 'an inner branch keeps its own drain' },
+    { from: '    delete framePath.frame.drain;\n', to: '', effect: 'an inner branch keeps its own drain' },
     {
-      from: '    if (container.asking) work.push({ level, index });\n',
+      from: '    if (container.asking) work.push({ framePath, index });\n',
       to: '',
       effect: 'pending expand commands are not stopped',
     },
     {
-      from: 'if (isWork(cell)) work.push({ level, index });\n      else if',
-      to: 'if (isWork(cell) && level.parent === null) work.push({ level, index });\n      else if',
+      from: 'if (isWork(nodeState)) work.push({ framePath, index });\n      else if',
+      to: 'if (isWork(nodeState) && framePath.parent === null) work.push({ framePath, index });\n      else if',
       effect: 'work in containers is not stopped',
     },
     {
@@ -125,8 +125,8 @@ export const endingMutants: readonly Mutant[] = [
       effect: 'a container that fails by itself reports its transition twice',
     },
     {
-      from: "index: scope.index, cell: 'error' }",
-      to: "index: scope.index, cell: 'source' }",
+      from: "index: scope.index,\n      nodeState: 'error',",
+      to: "index: scope.index,\n      nodeState: 'source',",
       effect: 'the run leaves a failed container by `source`',
     },
     {
@@ -135,27 +135,27 @@ export const endingMutants: readonly Mutant[] = [
       effect: 'a drained branch never closes',
     },
     {
-      from: "  for (const { level, index } of collectOpenWork(context, { kind: 'run' }))\n    abortWork(context, level, index, abortReason);\n",
+      from: "  for (const { framePath, index } of collectOpenWork(context, { kind: 'run' }))\n    abortWork(context, framePath, index, abortReason);\n",
       to: '',
       effect: 'the end aborts nothing',
     },
     { from: '  delete state.deadline;\n', to: '', effect: 'an ended run still has a deadline' },
-    { from: '    removeFromCounters(state, cell);\n', to: '', effect: 'aborted work is still counted' },
-    { from: '    level.frame.cells[index] = SKIPPED;\n', to: '', effect: 'work is aborted twice' },
+    { from: '    removeFromCounters(state, nodeState);\n', to: '', effect: 'aborted work is still counted' },
+    { from: '    framePath.frame.cells[index] = SKIPPED;\n', to: '', effect: 'work is aborted twice' },
     {
-      from: '    cell.asking = false;\n    state.busy--;',
-      to: '    cell.asking = false;',
+      from: '    nodeState.asking = false;\n    state.busy--;',
+      to: '    nodeState.asking = false;',
       effect: 'a stopped expand command is still counted',
     },
     { from: "    context.state.phase = 'draining';\n", to: '', effect: 'a draining run starts more blocks' },
     {
-      from: "scope.kind === 'branch' ? frameAddress(scope.level)",
-      to: "scope.kind === 'branch' ? addressOf(scope.level, 0)",
+      from: "scope.kind === 'branch' ? frameAddress(scope.framePath)",
+      to: "scope.kind === 'branch' ? addressOf(scope.framePath, 0)",
       effect: 'the grace timer of a branch has the wrong address',
     },
     {
-      from: 'abortWork(context, level, index, reason);\n  finishDrain',
-      to: "if (reason !== 'deadline') abortWork(context, level, index, reason);\n  finishDrain",
+      from: 'abortWork(context, framePath, index, reason);\n  finishDrain',
+      to: "if (reason !== 'deadline') abortWork(context, framePath, index, reason);\n  finishDrain",
       effect: 'the deadline aborts work in its grace period with the wrong reason',
     },
     {

@@ -42,8 +42,8 @@ export const eventMutants: readonly Mutant[] = [
       effect: 'an attempt that continues has more than its remaining time',
     },
     {
-      from: "    level.frame.cells[index] = { w: 'run', try: attempt, resumes };\n",
-      to: "    level.frame.cells[index] = { w: 'run', try: attempt };\n",
+      from: "    framePath.frame.cells[index] = { w: 'run', try: attempt, resumes };\n",
+      to: "    framePath.frame.cells[index] = { w: 'run', try: attempt };\n",
       effect: 'an attempt that continues accepts results from before the answer',
     },
     {
@@ -72,8 +72,8 @@ export const eventMutants: readonly Mutant[] = [
       effect: 'the timer of an earlier attempt starts the next one',
     },
     {
-      from: "level, index, cell: 'source' }",
-      to: "level, index, cell: 'resumed' }",
+      from: "framePath, index, nodeState: 'source' }",
+      to: "framePath, index, nodeState: 'resumed' }",
       effect: 'the run leaves a resumed block by another port',
     },
     { from: "event.port ?? 'source'", to: "'source'", effect: 'the port of a block is ignored' },
@@ -84,8 +84,8 @@ export const eventMutants: readonly Mutant[] = [
       effect: 'a wait without a time has no timer',
     },
     {
-      from: '    context.state.timers++;\n    level',
-      to: '    context.state.humans++;\n    level',
+      from: '    context.state.timers++;\n    framePath',
+      to: '    context.state.humans++;\n    framePath',
       effect: 'a wait counts as waiting for a person',
     },
     {
@@ -104,7 +104,7 @@ export const eventMutants: readonly Mutant[] = [
       effect: 'a timeout is never retried',
     },
     {
-      from: '!CALLER_CLASSES.has(nodeAt(level.region, index).class) || previous === on',
+      from: '!CALLER_CLASSES.has(nodeAt(framePath.region, index).class) || previous === on',
       to: 'previous === on',
       effect: 'any block can be blocked',
     },
@@ -162,8 +162,8 @@ export const eventMutants: readonly Mutant[] = [
       effect: 'the grace timer of a container or branch ends the run',
     },
     {
-      from: '!isOpenContainer(cell) || !cell.drain',
-      to: '!isOpenContainer(cell) || cell.drain',
+      from: '!isOpenContainer(nodeState) || !nodeState.drain',
+      to: '!isOpenContainer(nodeState) || nodeState.drain',
       effect: 'the grace period of a container never ends',
     },
     {
@@ -209,7 +209,7 @@ export const eventMutants: readonly Mutant[] = [
       effect: 'the grace timer of the run is not pending',
     },
     {
-      from: '    collectGraceTimer(cell.drain, at, commands);\n',
+      from: '    collectGraceTimer(nodeState.drain, at, commands);\n',
       to: '',
       effect: 'the grace timer of a container is not pending',
     },
@@ -219,7 +219,7 @@ export const eventMutants: readonly Mutant[] = [
       effect: 'the grace timer of a branch is not pending',
     },
     {
-      from: "    if (cell.asking) commands.push({ type: 'expand', at, turn: cell.next });\n",
+      from: "    if (nodeState.asking) commands.push({ type: 'expand', at, turn: nodeState.next });\n",
       to: '',
       effect: 'expand commands are not pending',
     },
@@ -324,11 +324,15 @@ export const eventMutants: readonly Mutant[] = [
     },
   ]),
   ...mutantsOf('locate.ts', [
-    { from: ' && cell.count >= 0 ?', to: ' ?', effect: 'an unknown number of iterations counts as a number' },
     {
-      from: 'cell !== undefined && isWork(cell) ? cell',
-      to: 'cell !== undefined ? cell',
-      effect: 'every cell counts as work',
+      from: ' && nodeState.count >= 0\n',
+      to: '\n',
+      effect: 'an unknown number of iterations counts as a number',
+    },
+    {
+      from: 'nodeState !== undefined && isWork(nodeState) ? nodeState',
+      to: 'nodeState !== undefined ? nodeState',
+      effect: 'every state of a node counts as work',
     },
   ]),
 ];

@@ -5,13 +5,13 @@ import type { Mutant } from './mutant.ts';
 export const isPendingMutants: readonly Mutant[] = [
   ...mutantsOf('pending-commands.ts', [
     {
-      from: 'cell.asking && cell.next === command.turn;',
-      to: 'cell.next === command.turn;',
+      from: 'nodeState.asking && nodeState.next === command.turn;',
+      to: 'nodeState.next === command.turn;',
       effect: 'an answered expand command is still pending',
     },
     {
-      from: 'cell.asking && cell.next === command.turn;',
-      to: 'cell.asking;',
+      from: 'nodeState.asking && nodeState.next === command.turn;',
+      to: 'nodeState.asking;',
       effect: 'the expand command of an earlier iteration is pending again',
     },
     {

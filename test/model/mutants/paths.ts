@@ -5,23 +5,23 @@ import type { Mutant } from './mutant.ts';
 export const pathMutants: readonly Mutant[] = [
   ...mutantsOf('join.ts', [
     {
-      from: "(port === 'source' && cell !== 'error')",
+      from: "(port === 'source' && nodeState !== 'error')",
       to: "port === 'source'",
       effect: 'the run leaves a failed block by `source`',
     },
     {
-      from: "port === 'source' && cell !== 'error'",
-      to: "port === 'source' && cell === 'source'",
+      from: "port === 'source' && nodeState !== 'error'",
+      to: "port === 'source' && nodeState === 'source'",
       effect: '`source` is not taken in addition to a chosen port',
     },
     {
-      from: '(cell === port || (port',
-      to: "((cell === port && port !== 'error') || (port",
+      from: '(nodeState === port || (port',
+      to: "((nodeState === port && port !== 'error') || (port",
       effect: 'error ports lead nowhere',
     },
     {
-      from: "typeof cell === 'string' && (cell === port",
-      to: '(cell === port',
+      from: "typeof nodeState === 'string' && (nodeState === port",
+      to: '(nodeState === port',
       effect: 'the run leaves a skipped node by `source`',
     },
     {
@@ -30,18 +30,18 @@ export const pathMutants: readonly Mutant[] = [
       effect: 'a second live edge counts as another source',
     },
     {
-      from: 'if (cell === 1) context',
-      to: 'if (cell % 2 === 1) context',
+      from: 'if (nodeState === 1) context',
+      to: 'if (nodeState % 2 === 1) context',
       effect: 'a join runs at its first live edge',
     },
     {
-      from: 'else if (cell === 0) context',
-      to: 'else if (cell === 0 && live) context',
+      from: 'else if (nodeState === 0) context',
+      to: 'else if (nodeState === 0 && live) context',
       effect: 'a node without a live edge is never skipped',
     },
     {
-      from: 'index: to, cell: SKIPPED }',
-      to: "index: to, cell: 'skipped' }",
+      from: 'index: to, nodeState: SKIPPED }',
+      to: "index: to, nodeState: 'skipped' }",
       effect: 'the edges of a skipped node are live',
     },
     { from: '  frame.left--;\n', to: '', effect: 'a frame never closes' },
@@ -52,12 +52,12 @@ export const pathMutants: readonly Mutant[] = [
     },
     { from: 'ports.some(', to: 'ports.every(', effect: 'all edges from one source have to be live' },
     {
-      from: 'level.parent === null && context.state.until',
+      from: 'framePath.parent === null && context.state.until',
       to: 'context.state.until',
       effect: 'run-until stops at a block in a container',
     },
     {
-      from: ".answers && cell === 'source'",
+      from: ".answers && nodeState === 'source'",
       to: '.answers',
       effect: 'a skipped or failed Response ends the run',
     },
@@ -107,12 +107,12 @@ export const pathMutants: readonly Mutant[] = [
       effect: 'tasks run in reverse order',
     },
     {
-      from: '  if (failed) delete level.frame.drain;\n',
+      from: '  if (failed) delete framePath.frame.drain;\n',
       to: '',
       effect: 'a branch that collects its error stays open',
     },
     {
-      from: 'if (!isDraining(context, level)) closeFrame',
+      from: 'if (!isDraining(context, framePath)) closeFrame',
       to: 'closeFrame',
       effect: 'a frame inside a drain closes, and the next opens',
     },
@@ -132,8 +132,8 @@ export const pathMutants: readonly Mutant[] = [
       effect: 'the same event starts blocks of a draining container',
     },
     {
-      from: 'startAttempt(context, level, index, 1)',
-      to: 'startAttempt(context, level, index, 0)',
+      from: 'startAttempt(context, framePath, index, 1)',
+      to: 'startAttempt(context, framePath, index, 0)',
       effect: 'attempts are numbered from 0',
     },
   ]),
@@ -169,12 +169,12 @@ export const pathMutants: readonly Mutant[] = [
   ]),
   ...mutantsOf('locate.ts', [
     {
-      from: "    if (cell.drain)\n      enclosingDrain ??= { scope: { kind: 'container', level, index: node }, drain: cell.drain };\n",
+      from: "    if (nodeState.drain)\n      enclosingDrain ??= { scope: { kind: 'container', framePath, index: node }, drain: nodeState.drain };\n",
       to: '',
       effect: 'blocks in a draining container continue',
     },
     {
-      from: "    if (frame.drain) enclosingDrain ??= { scope: { kind: 'branch', level }, drain: frame.drain };\n",
+      from: "    if (frame.drain) enclosingDrain ??= { scope: { kind: 'branch', framePath }, drain: frame.drain };\n",
       to: '',
       effect: 'blocks in a draining branch continue',
     },

@@ -6,7 +6,7 @@ import type { Io } from '../io.ts';
 import { withReader } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { streamEvents } from '../live/stream.ts';
-import { drawEvents, openView } from '../live/watch.ts';
+import { renderEvents, openView } from '../live/watch.ts';
 import { findRunId } from '../run-id.ts';
 
 export interface TailOptions extends RuntimeOptions {
@@ -43,7 +43,7 @@ export async function followRecordedRun(
   let endedBlockCount = 0;
   if (stream) await streamEvents(io, eventsSince(events, sinceMs), { json });
   else if (json) for await (const _ of events);
-  else endedBlockCount = await drawEvents(openView(io, { plan, runId, mocks }), events);
+  else endedBlockCount = await renderEvents(openView(io, { plan, runId, mocks }), events);
   const { pauses, suspended, ...run } = await reader.getRun(runId, {
     ...(select && select.length > 0 && { select }),
   });

@@ -143,7 +143,7 @@ async function openAreas(
     retention: retentionOf(options),
     // Network access to sources of feeds and providers of webhooks, and the URL at which providers call this server.
     feeds: { ...network, ...(credentials && { credentials }) },
-    hooks: { ...network, ...(options.origin !== undefined && { origin: options.origin }) },
+    webhookRegistrations: { ...network, ...(options.origin !== undefined && { origin: options.origin }) },
   });
 }
 

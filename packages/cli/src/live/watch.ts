@@ -10,17 +10,17 @@ import { shortId } from '../run-id.ts';
 import { LiveView } from './live-view.ts';
 import { createTerminalOutput } from './terminal-output.ts';
 
-/** Draws a run's progress on stderr until its events end or `failure` rejects. Returns the number of ended blocks. */
-export async function drawEvents(
+/** Renders a run's progress on stderr until its events end or `failure` rejects. Returns the number of ended blocks. */
+export async function renderEvents(
   view: LiveView,
   events: AsyncIterable<RunEvent>,
   failure?: Promise<never>,
 ): Promise<number> {
-  const draw = async (): Promise<void> => {
+  const render = async (): Promise<void> => {
     for await (const event of events) view.accept(event);
   };
   try {
-    await Promise.race([draw(), ...(failure ? [failure] : [])]);
+    await Promise.race([render(), ...(failure ? [failure] : [])]);
   } finally {
     view.close();
   }
@@ -97,10 +97,10 @@ async function* liveEvents(handle: RunHandle, result: Promise<RunResource>): Asy
     () => LAST_EVENTS_TIMEOUT_MS,
   );
   const stop = stopAfterMs.then((ms) => delay(ms, STOP, { ref: false }));
-  const filter = new UnreadFilter();
+  const deduplicator = new EventDeduplicator();
   for (;;) {
-    filter.startReading();
-    for await (const event of takeUntil(stop, handle.events())) if (filter.isUnread(event)) yield event;
+    deduplicator.startPass();
+    for await (const event of takeUntil(stop, handle.events())) if (deduplicator.isNew(event)) yield event;
     // The events end at a pause. After an answer the run continues, and its events are read again.
     if (await Promise.race([stopAfterMs.then(() => true), delay(REREAD_DELAY_MS, false)])) return;
   }
@@ -121,29 +121,29 @@ async function* takeUntil<T>(stop: Promise<typeof STOP>, items: AsyncIterable<T>
  * numbers. Other events are compared by their position among the events that are not emissions, because the order
  * between emissions and other events can differ.
  */
-class UnreadFilter {
+class EventDeduplicator {
   #maxEmissionNumber = 0;
   #maxEventCount = 0;
-  /** Number of events in the current reading, without emissions. */
+  /** Number of events in the current pass, without emissions. */
   #eventCount = 0;
 
-  /** Begins the next reading, which starts at the first event. */
-  startReading(): void {
+  /** Begins the next pass over the events, which starts at the first event. */
+  startPass(): void {
     this.#eventCount = 0;
   }
 
-  /** True if no earlier reading had the event. Call it for each event of a reading, in order. */
-  isUnread(event: RunEvent): boolean {
+  /** True if no earlier pass had the event. Call it for each event of a pass, in order. */
+  isNew(event: RunEvent): boolean {
     if (event.type === 'run:paused' || event.type === 'run:resumed') return true;
     if (event.type === 'block:emission') {
-      const isUnread = event.number > this.#maxEmissionNumber;
+      const isNew = event.number > this.#maxEmissionNumber;
       this.#maxEmissionNumber = Math.max(this.#maxEmissionNumber, event.number);
-      return isUnread;
+      return isNew;
     }
     this.#eventCount += 1;
-    const isUnread = this.#eventCount > this.#maxEventCount;
+    const isNew = this.#eventCount > this.#maxEventCount;
     this.#maxEventCount = Math.max(this.#maxEventCount, this.#eventCount);
-    return isUnread;
+    return isNew;
   }
 }
 

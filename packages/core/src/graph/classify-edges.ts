@@ -4,8 +4,8 @@ import type { Edge } from '../schema/workflow.ts';
 import { parentOf } from './containment.ts';
 import type { ContainedBlock, ContainedBlocks } from './containment.ts';
 import { append } from './multimap.ts';
-import { portReader } from './ports.ts';
-import type { PortReader } from './ports.ts';
+import { createPortResolver } from './ports.ts';
+import type { PortResolver } from './ports.ts';
 
 /** An edge between two blocks of the same container, or of the top level. Runs follow it. */
 export interface RegionEdge {
@@ -48,17 +48,17 @@ export function classifyEdges(
     enabledTargets: new Map<string, string[]>(),
   };
   const seenKeys = new Set<string>();
-  const readers = new Map<string, { read: PortReader; edgeCount: number }>();
+  const resolvers = new Map<string, { resolve: PortResolver; edgeCount: number }>();
   edges.forEach((edge, index) => {
     const endpoints = findEndpoints(edge, index, { containedBlocks, options, sink });
     if (!endpoints) return;
     const { source, target } = endpoints;
-    const reader = readers.get(edge.source) ?? {
-      read: portReader(source.block, options.ports.get(source.block.type)),
+    const resolver = resolvers.get(edge.source) ?? {
+      resolve: createPortResolver(source.block, options.ports.get(source.block.type)),
       edgeCount: 0,
     };
-    readers.set(edge.source, reader);
-    const position = reader.edgeCount++;
+    resolvers.set(edge.source, resolver);
+    const position = resolver.edgeCount++;
     if (!source.enabled || !target.enabled) return;
     append(classifiedEdges.enabledTargets, edge.source, edge.target);
     if (parentOf(target) === edge.source) append(classifiedEdges.starts, edge.source, edge.target);
@@ -67,7 +67,7 @@ export function classifyEdges(
     else if (parentOf(source) !== parentOf(target))
       sink.push(edgeAcrossContainersDiagnostic(index, source, target));
     else {
-      const { port, unknown } = reader.read(edge.port, position, edge.target);
+      const { port, unknown } = resolver.resolve(edge.port, position, edge.target);
       if (unknown) sink.push(unknownPortDiagnostic(edge, index, source, port));
       const key = JSON.stringify([edge.source, edge.target, port]);
       if (!seenKeys.has(key))

@@ -13,21 +13,22 @@ export interface EdgePort {
   unknown?: boolean;
 }
 
-/** Returns the port of one edge of a block. `position` is the index of the edge among the block's edges. */
-export type PortReader = (port: string | undefined, position: number, target: string) => EdgePort;
+/** Determines the port of one edge of a block. `position` is the index of the edge among the block's edges. */
+export type PortResolver = (port: string | undefined, position: number, target: string) => EdgePort;
 
 /** Other names of the port `source`, from editors that draw it on each side of a block. */
 const SIDE_PORT = /^source-(top|right|bottom|left)$/;
 
 /**
- * Returns the reader for a block's edges. `extraPorts`: ports that a registered executor declares for the block's type.
+ * Returns the port resolver for a block's edges. `extraPorts`: ports that a registered executor declares for the
+ * block's type.
  */
-export function portReader(block: BlockWithFields, extraPorts: readonly string[] = []): PortReader {
-  if (block.type === 'condition') return conditionPortReader(block);
+export function createPortResolver(block: BlockWithFields, extraPorts: readonly string[] = []): PortResolver {
+  if (block.type === 'condition') return createConditionPortResolver(block);
   if (block.type === 'router') {
     return (port, _, target) => ({ port: port === 'error' ? 'error' : `router-${target}` });
   }
-  if (block.type === 'router_v2') return routerPortReader(block);
+  if (block.type === 'router_v2') return createRouterPortResolver(block);
   const declaredPorts = new Set(extraPorts);
   return (port) => {
     if (port !== undefined && declaredPorts.has(port)) return { port };
@@ -41,7 +42,7 @@ function plainPort(port: string | undefined): EdgePort {
   return port === 'error' ? { port } : { port: 'source', unknown: true };
 }
 
-function conditionPortReader(block: BlockWithFields): PortReader {
+function createConditionPortResolver(block: BlockWithFields): PortResolver {
   const { rows, problem } = conditionRows(block);
   const ports = new Set(rows.map(({ id }) => `condition-${id}`));
   return (port, position) => {
@@ -52,7 +53,7 @@ function conditionPortReader(block: BlockWithFields): PortReader {
   };
 }
 
-function routerPortReader(block: BlockWithFields): PortReader {
+function createRouterPortResolver(block: BlockWithFields): PortResolver {
   const { rows, problem } = routerRows(block);
   const ports = new Set(rows.map(({ id }) => `router-${id}`));
   return (port, position) => {

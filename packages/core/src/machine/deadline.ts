@@ -56,14 +56,15 @@ function expireRun(context: StepContext): boolean {
 function drainAt(context: StepContext, at: Address): { scope: DrainScope; drain: Drain } | undefined {
   if (at.length === 0) return context.state.drain && { scope: { kind: 'run' }, drain: context.state.drain };
   if (at.length % 2 === 1) return containerDrain(context, at);
-  const level = locate(context.state, context.root, [...at, 0])?.level;
-  return level?.frame.drain && { scope: { kind: 'branch', level }, drain: level.frame.drain };
+  const framePath = locate(context.state, context.root, [...at, 0])?.framePath;
+  return framePath?.frame.drain && { scope: { kind: 'branch', framePath }, drain: framePath.frame.drain };
 }
 
 function containerDrain(context: StepContext, at: Address): { scope: DrainScope; drain: Drain } | undefined {
-  const level = locate(context.state, context.root, at)?.level;
+  const framePath = locate(context.state, context.root, at)?.framePath;
   const index = at[at.length - 1] as number;
-  const cell = level?.frame.cells[index];
-  if (!level || cell === undefined || !isOpenContainer(cell) || !cell.drain) return undefined;
-  return { scope: { kind: 'container', level, index }, drain: cell.drain };
+  const nodeState = framePath?.frame.cells[index];
+  if (!framePath || nodeState === undefined || !isOpenContainer(nodeState) || !nodeState.drain)
+    return undefined;
+  return { scope: { kind: 'container', framePath, index }, drain: nodeState.drain };
 }

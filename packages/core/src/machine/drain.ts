@@ -12,7 +12,7 @@ import {
   SKIPPED,
   removeFromCounters,
 } from './state.ts';
-import type { Cell, Drain, Level, OpenContainer, Work } from './state.ts';
+import type { NodeState, Drain, FramePath, OpenContainer, Work } from './state.ts';
 import type { DrainScope, StepContext } from './step-context.ts';
 
 // A drain is the end phase of a run, container or branch. R17: nothing new starts in it: waits, pauses, children and
@@ -32,15 +32,15 @@ export function beginDrain(
     dueMs: context.atMs + context.state.graceMs,
     ...(cause && { cause }),
   };
-  for (const { level, index } of collectOpenWork(context, scope)) {
-    if (context.state.graceMs > 0 && hasGracePeriod(level, index)) drain.running++;
-    else abortWork(context, level, index, reason);
+  for (const { framePath, index } of collectOpenWork(context, scope)) {
+    if (context.state.graceMs > 0 && hasGracePeriod(framePath, index)) drain.running++;
+    else abortWork(context, framePath, index, reason);
   }
   if (scope.kind === 'run') {
     context.state.phase = 'draining';
     context.state.drain = drain;
-  } else if (scope.kind === 'container') containerAt(scope.level, scope.index).drain = drain;
-  else scope.level.frame.drain = drain;
+  } else if (scope.kind === 'container') containerAt(scope.framePath, scope.index).drain = drain;
+  else scope.framePath.frame.drain = drain;
   if (drain.running === 0) finishDrain(context, scope, drain);
   else context.commands.push({ type: 'timer', at: scopeAddress(scope), timer: 'grace', dueMs: drain.dueMs });
 }
@@ -52,16 +52,17 @@ export function updateDrainingWork(
   index: number,
   event: Event,
 ): boolean {
-  const { level, enclosingDrain } = location;
-  const cell = level.frame.cells[index];
-  if (!enclosingDrain || cell === undefined) return false;
-  if (isOpenContainer(cell)) {
-    if (!answersExpand(cell, event)) return false;
-    cell.asking = false;
+  const { framePath, enclosingDrain } = location;
+  const nodeState = framePath.frame.cells[index];
+  if (!enclosingDrain || nodeState === undefined) return false;
+  if (isOpenContainer(nodeState)) {
+    if (!answersExpand(nodeState, event)) return false;
+    nodeState.asking = false;
   } else {
-    const finalCell = isWork(cell) && cell.w === 'run' ? finalCellOf(cell, event) : undefined;
-    if (finalCell === undefined) return false;
-    level.frame.cells[index] = finalCell;
+    const finalNodeState =
+      isWork(nodeState) && nodeState.w === 'run' ? finalNodeStateOf(nodeState, event) : undefined;
+    if (finalNodeState === undefined) return false;
+    framePath.frame.cells[index] = finalNodeState;
     reportEnd(context, location, index, { event, reason: enclosingDrain.drain.why });
   }
   context.state.busy--;
@@ -69,8 +70,8 @@ export function updateDrainingWork(
   return true;
 }
 
-/** Returns the cell of an attempt in flight after `event`; undefined if the attempt continues. */
-function finalCellOf(work: Extract<Work, { w: 'run' }>, event: Event): Cell | undefined {
+/** Returns the state of a node with an attempt in flight after `event`; undefined if the attempt continues. */
+function finalNodeStateOf(work: Extract<Work, { w: 'run' }>, event: Event): NodeState | undefined {
   if (!isOfAttempt(work, event)) return undefined;
   if (event.type === 'completed') return event.port ?? 'source';
   return event.type === 'paused' ? SKIPPED : 'error';
@@ -94,14 +95,15 @@ function reportFailure(
   index: number,
   timedOut: boolean,
 ): void {
-  const at = addressOf(location.level, index);
+  const at = addressOf(location.framePath, index);
   if (timedOut) context.commands.push({ type: 'abort', at, why: 'timeout' });
   context.transitions.push({ type: 'failed', at, handled: false, ...(timedOut && { timedOut }) });
 }
 
 /** Ends the grace period: aborts all work that still runs. */
 export function abortDrain(context: StepContext, scope: DrainScope, drain: Drain, reason: AbortReason): void {
-  for (const { level, index } of collectOpenWork(context, scope)) abortWork(context, level, index, reason);
+  for (const { framePath, index } of collectOpenWork(context, scope))
+    abortWork(context, framePath, index, reason);
   finishDrain(context, scope, drain);
 }
 
@@ -117,13 +119,18 @@ function finishDrain(context: StepContext, scope: DrainScope, drain: Drain): voi
         : ({ status: 'completed' } as const);
     context.tasks.push({ type: 'end', ...outcome, ...(cause && { at: cause }) });
   } else if (scope.kind === 'branch') {
-    context.tasks.push({ type: 'close', level: scope.level, ...(cause && { failed: cause }) });
+    context.tasks.push({ type: 'close', framePath: scope.framePath, ...(cause && { failed: cause }) });
   } else {
-    const at = addressOf(scope.level, scope.index);
+    const at = addressOf(scope.framePath, scope.index);
     // A container that failed by itself has already reported its transition.
     if (cause && cause.length > at.length)
       context.transitions.push({ type: 'failed', at, handled: true, cause });
-    context.tasks.push({ type: 'settle', level: scope.level, index: scope.index, cell: 'error' });
+    context.tasks.push({
+      type: 'settle',
+      framePath: scope.framePath,
+      index: scope.index,
+      nodeState: 'error',
+    });
   }
 }
 
@@ -135,8 +142,8 @@ export function endRun(
   const { state } = context;
   const { status, reason, at } = end;
   const abortReason = status === 'cancelled' ? 'cancelled' : reason === 'deadline' ? 'deadline' : 'failed';
-  for (const { level, index } of collectOpenWork(context, { kind: 'run' }))
-    abortWork(context, level, index, abortReason);
+  for (const { framePath, index } of collectOpenWork(context, { kind: 'run' }))
+    abortWork(context, framePath, index, abortReason);
   state.phase = 'ended';
   state.end = { status };
   state.frame = { left: 0, cells: [] };
@@ -149,43 +156,46 @@ export function endRun(
 /**
  * Returns true for work with a grace period: running blocks and pending `expand` commands. Child runs have their own.
  */
-function hasGracePeriod(level: Level, index: number): boolean {
-  const cell = level.frame.cells[index] as Work | OpenContainer;
-  return isOpenContainer(cell) || (cell.w === 'run' && nodeAt(level.region, index).class !== 'child');
+function hasGracePeriod(framePath: FramePath, index: number): boolean {
+  const nodeState = framePath.frame.cells[index] as Work | OpenContainer;
+  return (
+    isOpenContainer(nodeState) || (nodeState.w === 'run' && nodeAt(framePath.region, index).class !== 'child')
+  );
 }
 
-function abortWork(context: StepContext, level: Level, index: number, reason: AbortReason): void {
+function abortWork(context: StepContext, framePath: FramePath, index: number, reason: AbortReason): void {
   const { state } = context;
-  const cell = level.frame.cells[index] as Work | OpenContainer;
-  context.commands.push({ type: 'abort', at: addressOf(level, index), why: reason });
-  if (isOpenContainer(cell)) {
-    cell.asking = false;
+  const nodeState = framePath.frame.cells[index] as Work | OpenContainer;
+  context.commands.push({ type: 'abort', at: addressOf(framePath, index), why: reason });
+  if (isOpenContainer(nodeState)) {
+    nodeState.asking = false;
     state.busy--;
   } else {
-    level.frame.cells[index] = SKIPPED;
-    removeFromCounters(state, cell);
+    framePath.frame.cells[index] = SKIPPED;
+    removeFromCounters(state, nodeState);
   }
 }
 
 /** Returns all open work inside `scope`, outer frames first, in index order, and removes the drains inside it (R19). */
-function collectOpenWork(context: StepContext, scope: DrainScope): { level: Level; index: number }[] {
-  const work: { level: Level; index: number }[] = [];
-  const levels: Level[] = [];
-  const enter = (level: Level, index: number): void => {
-    const container = containerAt(level, index);
+function collectOpenWork(context: StepContext, scope: DrainScope): { framePath: FramePath; index: number }[] {
+  const work: { framePath: FramePath; index: number }[] = [];
+  const framePaths: FramePath[] = [];
+  const enter = (framePath: FramePath, index: number): void => {
+    const container = containerAt(framePath, index);
     delete container.drain;
-    if (container.asking) work.push({ level, index });
-    const { body } = nodeAt(level.region, index).subflow ?? {};
+    if (container.asking) work.push({ framePath, index });
+    const { body } = nodeAt(framePath.region, index).subflow ?? {};
     for (const [key, frame] of Object.entries(container.open))
-      if (body) levels.push({ region: body, frame, parent: level, node: index, iteration: Number(key) });
+      if (body)
+        framePaths.push({ region: body, frame, parent: framePath, node: index, iteration: Number(key) });
   };
-  if (scope.kind === 'container') enter(scope.level, scope.index);
-  else levels.push(scope.kind === 'run' ? context.root : scope.level);
-  for (const level of levels) {
-    delete level.frame.drain;
-    level.frame.cells.forEach((cell, index) => {
-      if (isWork(cell)) work.push({ level, index });
-      else if (isOpenContainer(cell)) enter(level, index);
+  if (scope.kind === 'container') enter(scope.framePath, scope.index);
+  else framePaths.push(scope.kind === 'run' ? context.root : scope.framePath);
+  for (const framePath of framePaths) {
+    delete framePath.frame.drain;
+    framePath.frame.cells.forEach((nodeState, index) => {
+      if (isWork(nodeState)) work.push({ framePath, index });
+      else if (isOpenContainer(nodeState)) enter(framePath, index);
     });
   }
   return work;
@@ -193,9 +203,9 @@ function collectOpenWork(context: StepContext, scope: DrainScope): { level: Leve
 
 function scopeAddress(scope: DrainScope): Address {
   if (scope.kind === 'run') return [];
-  return scope.kind === 'branch' ? frameAddress(scope.level) : addressOf(scope.level, scope.index);
+  return scope.kind === 'branch' ? frameAddress(scope.framePath) : addressOf(scope.framePath, scope.index);
 }
 
-function containerAt(level: Level, index: number): OpenContainer {
-  return level.frame.cells[index] as OpenContainer;
+function containerAt(framePath: FramePath, index: number): OpenContainer {
+  return framePath.frame.cells[index] as OpenContainer;
 }

@@ -2,7 +2,7 @@ import { beginDrain } from './drain.ts';
 import { startAttempt } from './join.ts';
 import type { RetryPolicy } from './skeleton.ts';
 import { addressOf, nodeAt } from './state.ts';
-import type { Level } from './state.ts';
+import type { FramePath } from './state.ts';
 import type { DrainScope, Failure, StepContext } from './step-context.ts';
 
 // R13: a failed attempt is retried, after a wait (R14). Else the error port is taken (R15), or the nearest handler
@@ -11,27 +11,27 @@ import type { DrainScope, Failure, StepContext } from './step-context.ts';
 /** Handles a failed attempt: retries after a wait, or fails the node. */
 export function failAttempt(
   context: StepContext,
-  level: Level,
+  framePath: FramePath,
   index: number,
   failure: Failure & { attempt: number },
 ): void {
-  const { retry } = nodeAt(level.region, index);
+  const { retry } = nodeAt(framePath.region, index);
   if (!retry || failure.attempt >= retry.maxTries || failure.retryable === false) {
-    failNode(context, level, index, failure);
+    failNode(context, framePath, index, failure);
     return;
   }
   const nextAttempt = failure.attempt + 1;
   const waitMs = retryWaitMs(retry, failure.attempt, failure);
   if (waitMs === 0) {
-    startAttempt(context, level, index, nextAttempt);
+    startAttempt(context, framePath, index, nextAttempt);
     return;
   }
   const dueMs = context.atMs + waitMs;
   context.state.busy++;
-  level.frame.cells[index] = { w: 'retry', try: nextAttempt, dueMs };
+  framePath.frame.cells[index] = { w: 'retry', try: nextAttempt, dueMs };
   context.commands.push({
     type: 'timer',
-    at: addressOf(level, index),
+    at: addressOf(framePath, index),
     timer: 'retry',
     dueMs,
     try: nextAttempt,
@@ -51,9 +51,9 @@ export function retryWaitMs(retry: RetryPolicy, attempt: number, failure: Failur
 }
 
 /** Fails the node permanently. Its error port or the nearest handler around it takes the failure. */
-export function failNode(context: StepContext, level: Level, index: number, failure: Failure): void {
-  const { handlesError, subflow } = nodeAt(level.region, index);
-  const at = addressOf(level, index);
+export function failNode(context: StepContext, framePath: FramePath, index: number, failure: Failure): void {
+  const { handlesError, subflow } = nodeAt(framePath.region, index);
+  const at = addressOf(framePath, index);
   context.transitions.push({
     type: 'failed',
     at,
@@ -62,24 +62,25 @@ export function failNode(context: StepContext, level: Level, index: number, fail
     ...(failure.timedOut && { timedOut: true }),
   });
   if (handlesError && !subflow) {
-    context.tasks.push({ type: 'settle', level, index, cell: 'error' });
+    context.tasks.push({ type: 'settle', framePath, index, nodeState: 'error' });
     return;
   }
-  if (!subflow) level.frame.cells[index] = 'error';
+  if (!subflow) framePath.frame.cells[index] = 'error';
   beginDrain(
     context,
-    handlesError ? { kind: 'container', level, index } : scopeThatHandles(level),
+    handlesError ? { kind: 'container', framePath, index } : scopeThatHandles(framePath),
     'failed',
     at,
   );
 }
 
-/** R16: returns the scope that drains after an unhandled failure of a node in `level`. */
-function scopeThatHandles(level: Level): DrainScope {
-  for (let ancestor = level; ancestor.parent; ancestor = ancestor.parent) {
+/** R16: returns the scope that drains after an unhandled failure of a node in the frame of `framePath`. */
+function scopeThatHandles(framePath: FramePath): DrainScope {
+  for (let ancestor = framePath; ancestor.parent; ancestor = ancestor.parent) {
     const container = nodeAt(ancestor.parent.region, ancestor.node);
-    if (container.subflow?.collectErrors) return { kind: 'branch', level: ancestor };
-    if (container.handlesError) return { kind: 'container', level: ancestor.parent, index: ancestor.node };
+    if (container.subflow?.collectErrors) return { kind: 'branch', framePath: ancestor };
+    if (container.handlesError)
+      return { kind: 'container', framePath: ancestor.parent, index: ancestor.node };
   }
   return { kind: 'run' };
 }

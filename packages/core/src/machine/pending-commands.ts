@@ -1,6 +1,6 @@
 import type { Command } from './command.ts';
 import { deadlineCommand } from './deadline.ts';
-import { cellAt, locate, rootLevel } from './locate.ts';
+import { nodeStateAt, locate, rootFramePath } from './locate.ts';
 import type { Region } from './skeleton.ts';
 import { attemptOf, isOpenContainer, isWork, nodeAt } from './state.ts';
 import type { Drain, Frame, State, Work } from './state.ts';
@@ -25,14 +25,14 @@ function collectFromFrame(
   baseAddress: readonly number[],
   commands: Command[],
 ): void {
-  frame.cells.forEach((cell, index) => {
+  frame.cells.forEach((nodeState, index) => {
     const at = [...baseAddress, index];
-    if (isWork(cell)) collectFromWork(cell, at, commands);
-    if (!isOpenContainer(cell)) return;
-    if (cell.asking) commands.push({ type: 'expand', at, turn: cell.next });
-    collectGraceTimer(cell.drain, at, commands);
+    if (isWork(nodeState)) collectFromWork(nodeState, at, commands);
+    if (!isOpenContainer(nodeState)) return;
+    if (nodeState.asking) commands.push({ type: 'expand', at, turn: nodeState.next });
+    collectGraceTimer(nodeState.drain, at, commands);
     const body = nodeAt(region, index).subflow?.body as Region;
-    for (const [iteration, innerFrame] of Object.entries(cell.open)) {
+    for (const [iteration, innerFrame] of Object.entries(nodeState.open)) {
       collectGraceTimer(innerFrame.drain, [...at, Number(iteration)], commands);
       collectFromFrame(body, innerFrame, [...at, Number(iteration)], commands);
     }
@@ -67,10 +67,11 @@ export function isPending(region: Region, state: State, command: Command): boole
   if (command.type === 'abort' || command.type === 'end') return false;
   if (command.type === 'timer' && (command.timer === 'grace' || command.timer === 'deadline'))
     return isGraceOrDeadlinePending(region, state, command);
-  const cell = cellAt(region, state, command.at);
-  if (cell === undefined) return false;
-  if (isOpenContainer(cell)) return command.type === 'expand' && cell.asking && cell.next === command.turn;
-  return isWork(cell) && isWaitingFor(cell, command);
+  const nodeState = nodeStateAt(region, state, command.at);
+  if (nodeState === undefined) return false;
+  if (isOpenContainer(nodeState))
+    return command.type === 'expand' && nodeState.asking && nodeState.next === command.turn;
+  return isWork(nodeState) && isWaitingFor(nodeState, command);
 }
 
 function isWaitingFor(work: Work, command: AnsweredCommand): boolean {
@@ -100,9 +101,9 @@ function isGraceOrDeadlinePending(
   if (timer === 'deadline') return state.deadline?.dueMs === dueMs;
   if (at.length === 0) return state.drain?.dueMs === dueMs;
   if (at.length % 2 === 0) {
-    const frame = locate(state, rootLevel(region, state), [...at, 0])?.level.frame;
+    const frame = locate(state, rootFramePath(region, state), [...at, 0])?.framePath.frame;
     return frame?.drain?.dueMs === dueMs;
   }
-  const cell = cellAt(region, state, at);
-  return cell !== undefined && isOpenContainer(cell) && cell.drain?.dueMs === dueMs;
+  const nodeState = nodeStateAt(region, state, at);
+  return nodeState !== undefined && isOpenContainer(nodeState) && nodeState.drain?.dueMs === dueMs;
 }

@@ -1,19 +1,19 @@
 import { SKIPPED } from './state.ts';
-import type { Cell } from './state.ts';
+import type { NodeState } from './state.ts';
 import type { Region } from './skeleton.ts';
 
 /** A region's edges, indexed so that a join needs one lookup per edge. */
 export interface PreparedRegion {
-  /** Cells of a new frame: for each node, twice the number of its sources (see `Cell`). */
-  cells: readonly Cell[];
+  /** States of the nodes of a new frame: for each node, twice the number of its sources (see `NodeState`). */
+  cells: readonly NodeState[];
   /** For each node its targets in edge order, each with the ports of the edges to it. */
   outgoingEdges: readonly (readonly OutgoingEdge[])[];
-  /** By start node: the cells of a frame in which the run starts at that node. */
-  cellsByStart: Map<number, ReachableCells>;
+  /** By start node: the states of the nodes of a frame in which the run starts at that node. */
+  nodeStatesByStart: Map<number, ReachableNodeStates>;
 }
 
-interface ReachableCells {
-  cells: readonly Cell[];
+interface ReachableNodeStates {
+  cells: readonly NodeState[];
   /** Number of nodes that can run. */
   left: number;
 }
@@ -42,27 +42,31 @@ export function prepareRegion(region: Region): PreparedRegion {
     outgoingEdges: region.nodes.map((node, from) =>
       node.outs.map((to) => ({ to, ports: ports[from]?.get(to) ?? [] })),
     ),
-    cellsByStart: new Map(),
+    nodeStatesByStart: new Map(),
   };
   cache.set(region, preparedRegion);
   return preparedRegion;
 }
 
 /**
- * R1: returns the cells of a frame in which a run starts at `start`. Nodes that `start` does not reach are skipped, and
- * no join waits for them.
+ * R1: returns the states of the nodes of a frame in which a run starts at `start`. Nodes that `start` does not reach
+ * are skipped, and no join waits for them.
  */
-export function cellsFrom(region: Region, start: number): { cells: Cell[]; left: number } {
-  const { outgoingEdges, cellsByStart } = prepareRegion(region);
-  let reachableCells = cellsByStart.get(start);
-  if (!reachableCells) cellsByStart.set(start, (reachableCells = findReachableCells(outgoingEdges, start)));
-  return { cells: reachableCells.cells.slice(), left: reachableCells.left };
+export function nodeStatesFrom(region: Region, start: number): { cells: NodeState[]; left: number } {
+  const { outgoingEdges, nodeStatesByStart } = prepareRegion(region);
+  let reachableNodeStates = nodeStatesByStart.get(start);
+  if (!reachableNodeStates)
+    nodeStatesByStart.set(start, (reachableNodeStates = findReachableNodeStates(outgoingEdges, start)));
+  return { cells: reachableNodeStates.cells.slice(), left: reachableNodeStates.left };
 }
 
-function findReachableCells(outgoingEdges: PreparedRegion['outgoingEdges'], start: number): ReachableCells {
+function findReachableNodeStates(
+  outgoingEdges: PreparedRegion['outgoingEdges'],
+  start: number,
+): ReachableNodeStates {
   const reachedNodes = new Set([start]);
   for (const from of reachedNodes) for (const { to } of outgoingEdges[from] ?? []) reachedNodes.add(to);
-  const cells: Cell[] = outgoingEdges.map(() => SKIPPED);
+  const cells: NodeState[] = outgoingEdges.map(() => SKIPPED);
   for (const from of reachedNodes)
     for (const { to } of outgoingEdges[from] ?? []) cells[to] = (cells[to] as number) + 2;
   return { cells, left: reachedNodes.size };

@@ -33,7 +33,8 @@ export interface Deadline {
 export interface Frame {
   /** Number of nodes that are not settled yet. */
   left: number;
-  cells: Cell[];
+  /** The states of the nodes, by index in the region. */
+  cells: NodeState[];
   /** Set on a branch of a parallel that collects errors, after a failure in the branch. */
   drain?: Drain;
 }
@@ -56,7 +57,7 @@ export interface Drain {
  * A number of 2 or more is an idle node: twice the number of sources that are not settled, plus one once a live edge
  * has arrived. `SKIPPED` is 0. A string is a settled node: the port it took. Objects are work and open containers.
  */
-export type Cell = number | string | Work | OpenContainer;
+export type NodeState = number | string | Work | OpenContainer;
 
 export const SKIPPED = 0;
 
@@ -89,12 +90,12 @@ export interface OpenContainer {
   drain?: Drain;
 }
 
-export function isWork(cell: Cell): cell is Work {
-  return typeof cell === 'object' && 'w' in cell;
+export function isWork(nodeState: NodeState): nodeState is Work {
+  return typeof nodeState === 'object' && 'w' in nodeState;
 }
 
-export function isOpenContainer(cell: Cell): cell is OpenContainer {
-  return typeof cell === 'object' && 'open' in cell;
+export function isOpenContainer(nodeState: NodeState): nodeState is OpenContainer {
+  return typeof nodeState === 'object' && 'open' in nodeState;
 }
 
 /** Returns the attempt of `work`, with the keys that commands use. */
@@ -133,10 +134,10 @@ export function removeFromCounters(state: State, work: Work): void {
 }
 
 /** A frame and the path to it: `node` is the container's index in `parent`, `iteration` the iteration or branch. */
-export interface Level {
+export interface FramePath {
   region: Region;
   frame: Frame;
-  parent: Level | null;
+  parent: FramePath | null;
   node: number;
   iteration: number;
 }
@@ -145,16 +146,16 @@ export function nodeAt(region: Region, index: number): Node {
   return region.nodes[index] as Node;
 }
 
-/** Returns the address of the frame of `level`: of even length, `[]` for the run's own frame. */
-export function frameAddress(level: Level): number[] {
+/** Returns the address of the frame: of even length, `[]` for the run's own frame. */
+export function frameAddress(framePath: FramePath): number[] {
   const address: number[] = [];
-  for (let ancestor: Level | null = level; ancestor?.parent; ancestor = ancestor.parent)
+  for (let ancestor: FramePath | null = framePath; ancestor?.parent; ancestor = ancestor.parent)
     address.unshift(ancestor.node, ancestor.iteration);
   return address;
 }
 
-export function addressOf(level: Level, index: number): number[] {
-  const address = frameAddress(level);
+export function addressOf(framePath: FramePath, index: number): number[] {
+  const address = frameAddress(framePath);
   address.push(index);
   return address;
 }

@@ -1,6 +1,6 @@
 import type { Command, EndReason, EndStatus, Transition } from './command.ts';
 import type { Address } from './event.ts';
-import type { Cell, Level, State } from './state.ts';
+import type { NodeState, FramePath, State } from './state.ts';
 
 /** The reason why an attempt or a node failed, with the data for the retry decision. */
 export interface Failure {
@@ -16,22 +16,22 @@ export interface Failure {
  * no stack, and the order is explicit.
  */
 export type Task =
-  | { type: 'start'; level: Level; index: number }
-  | { type: 'settle'; level: Level; index: number; cell: Cell }
-  /** All nodes of the frame of `level` are settled. `failed`: the failure after which it was drained. */
-  | { type: 'close'; level: Level; failed?: Address }
+  | { type: 'start'; framePath: FramePath; index: number }
+  | { type: 'settle'; framePath: FramePath; index: number; nodeState: NodeState }
+  /** All nodes of the frame of `framePath` are settled. `failed`: the failure after which it was drained. */
+  | { type: 'close'; framePath: FramePath; failed?: Address }
   | { type: 'end'; status: EndStatus; reason?: EndReason; at?: Address };
 
 /** The scope of a drain: the whole run, an open container, or one branch of a parallel. */
 export type DrainScope =
   | { kind: 'run' }
-  | { kind: 'container'; level: Level; index: number }
-  | { kind: 'branch'; level: Level };
+  | { kind: 'container'; framePath: FramePath; index: number }
+  | { kind: 'branch'; framePath: FramePath };
 
 /** The context of one `advance` call: the state of the run, and the commands and transitions collected so far. */
 export interface StepContext {
   state: State;
-  root: Level;
+  root: FramePath;
   atMs: number;
   commands: Command[];
   transitions: Transition[];

@@ -2,11 +2,11 @@ import type { Address, Event, StartedEvent } from './event.ts';
 import { expireTimer, setDeadline, updateDeadline } from './deadline.ts';
 import { endRun, updateDrainingWork } from './drain.ts';
 import { settleNode, startAttempt } from './join.ts';
-import { locate, rootLevel } from './locate.ts';
-import { cellsFrom } from './prepare.ts';
+import { locate, rootFramePath } from './locate.ts';
+import { nodeStatesFrom } from './prepare.ts';
 import type { Region } from './skeleton.ts';
 import { cloneState, isOpenContainer, isWork, nodeAt } from './state.ts';
-import type { Level, State } from './state.ts';
+import type { FramePath, State } from './state.ts';
 import type { StepContext, StepResult, Task } from './step-context.ts';
 import { closeFrame, enterContainer, enterInside } from './subflow.ts';
 import { updateContainer, updateWork } from './work.ts';
@@ -32,7 +32,7 @@ export function step(region: Region, state: State, event: Event): [State, StepRe
 export function advance(region: Region, state: State, event: Event): StepResult {
   const context: StepContext = {
     state,
-    root: rootLevel(region, state),
+    root: rootFramePath(region, state),
     atMs: event.atMs,
     commands: [],
     transitions: [],
@@ -62,12 +62,12 @@ function dispatch(context: StepContext, event: Event): boolean {
 function startRun(context: StepContext, event: StartedEvent): boolean {
   const { state, root } = context;
   if (state.frame.cells.length > 0 || root.region.nodes[event.start] === undefined) return false;
-  Object.assign(state.frame, cellsFrom(root.region, event.start));
+  Object.assign(state.frame, nodeStatesFrom(root.region, event.start));
   state.graceMs = event.graceMs;
   if (event.until !== undefined) state.until = event.until;
   setDeadline(context, event);
   if (event.inside) enterInside(context, root, event.start, event.inside);
-  else context.tasks.push({ type: 'start', level: root, index: event.start });
+  else context.tasks.push({ type: 'start', framePath: root, index: event.start });
   return true;
 }
 
@@ -75,11 +75,11 @@ function startRun(context: StepContext, event: StartedEvent): boolean {
 function updateNode(context: StepContext, event: Exclude<Event, { type: 'started' | 'cancelled' }>): boolean {
   const location = event.at.length % 2 === 1 ? locate(context.state, context.root, event.at) : undefined;
   const index = event.at[event.at.length - 1] as number;
-  const cell = location?.level.frame.cells[index];
-  if (!location || cell === undefined) return false;
+  const nodeState = location?.framePath.frame.cells[index];
+  if (!location || nodeState === undefined) return false;
   if (location.enclosingDrain) return updateDrainingWork(context, location, index, event);
-  if (isOpenContainer(cell)) return updateContainer(context, location.level, index, event);
-  return isWork(cell) && updateWork(context, location.level, index, event);
+  if (isOpenContainer(nodeState)) return updateContainer(context, location.framePath, index, event);
+  return isWork(nodeState) && updateWork(context, location.framePath, index, event);
 }
 
 /** Runs the tasks of `context`, and the tasks that they add, first come, first served (R6). */
@@ -91,25 +91,25 @@ function runTasks(context: StepContext): void {
 
 function runTask(context: StepContext, task: Task): void {
   if (task.type === 'end') endRun(context, task);
-  else if (task.type === 'close') close(context, task.level, task.failed);
-  else if (!isDraining(context, task.level)) {
-    const { level, index } = task;
-    if (task.type === 'settle') settleNode(context, level, index, task.cell);
-    else if (nodeAt(level.region, index).subflow) enterContainer(context, level, index);
-    else startAttempt(context, level, index, 1);
+  else if (task.type === 'close') close(context, task.framePath, task.failed);
+  else if (!isDraining(context, task.framePath)) {
+    const { framePath, index } = task;
+    if (task.type === 'settle') settleNode(context, framePath, index, task.nodeState);
+    else if (nodeAt(framePath.region, index).subflow) enterContainer(context, framePath, index);
+    else startAttempt(context, framePath, index, 1);
   }
 }
 
 /** Closes a frame. A branch whose error is collected was itself draining, so only an outer drain matters. */
-function close(context: StepContext, level: Level, failed: Address | undefined): void {
-  if (failed) delete level.frame.drain;
-  if (!isDraining(context, level)) closeFrame(context, level, failed);
+function close(context: StepContext, framePath: FramePath, failed: Address | undefined): void {
+  if (failed) delete framePath.frame.drain;
+  if (!isDraining(context, framePath)) closeFrame(context, framePath, failed);
 }
 
-/** Returns true if the frame of `level` is in a drain: its tasks are dropped. */
-function isDraining(context: StepContext, level: Level): boolean {
+/** Returns true if the frame of `framePath` is in a drain: its tasks are dropped. */
+function isDraining(context: StepContext, framePath: FramePath): boolean {
   if (context.state.phase !== 'running') return true;
-  for (let ancestor = level; ; ancestor = ancestor.parent) {
+  for (let ancestor = framePath; ; ancestor = ancestor.parent) {
     if (ancestor.frame.drain) return true;
     if (!ancestor.parent) return false;
     const container = ancestor.parent.frame.cells[ancestor.node];

@@ -181,33 +181,36 @@ class RunOrder {
       order.forEach((id, position) => this.#positions.set(id, position));
   }
 
-  /** Returns the reason why `target` can never have run when `reader` reads it; undefined if `target` can have run. */
-  neverRanReason(reader: string, target: string, fieldPosition: FieldPosition): string | undefined {
+  /**
+   * Returns the reason why `target` can never have run when the referencing block reads it; undefined if `target` can
+   * have run.
+   */
+  neverRanReason(blockId: string, target: string, fieldPosition: FieldPosition): string | undefined {
     const { containedBlocks, runnableIds } = this.#structure;
     const containedBlock = containedBlocks.get(target);
     // The reference compiler reports disabled blocks.
     if (!containedBlock?.enabled) return undefined;
     const { name } = containedBlock.block;
-    const readerChain = this.#chain(reader);
+    const ownChain = this.#chain(blockId);
     const targetChain = this.#chain(target);
-    if (!runnableIds.has(target) || this.#isOnlyReaderReached(readerChain, targetChain))
+    if (!runnableIds.has(target) || this.#isOnlyTargetUnreached(ownChain, targetChain))
       return `no path leads to "${name}"`;
-    const sharedLength = sharedDepth(readerChain, targetChain);
-    const containerCount = Math.min(sharedLength, readerChain.length - 1, targetChain.length - 1);
-    if (this.#isInLoop(readerChain.slice(0, containerCount))) return undefined;
+    const sharedLength = sharedDepth(ownChain, targetChain);
+    const containerCount = Math.min(sharedLength, ownChain.length - 1, targetChain.length - 1);
+    if (this.#isInLoop(ownChain.slice(0, containerCount))) return undefined;
     // The condition of a loop may read the blocks inside the loop.
-    if (sharedLength === readerChain.length && fieldPosition === 'condition') return undefined;
-    if (reader === target) return 'it reads itself';
-    if (sharedLength === readerChain.length) return `"${name}" runs inside it`;
+    if (sharedLength === ownChain.length && fieldPosition === 'condition') return undefined;
+    if (blockId === target) return 'it reads itself';
+    if (sharedLength === ownChain.length) return `"${name}" runs inside it`;
     if (sharedLength === targetChain.length) return `"${name}" has not ended while it runs`;
-    return this.#isAfter(readerChain[sharedLength] as string, targetChain[sharedLength] as string)
+    return this.#isAfter(ownChain[sharedLength] as string, targetChain[sharedLength] as string)
       ? `"${name}" runs after it`
       : undefined;
   }
 
-  /** Returns true if a start leads to the reader, but none to the target. */
-  #isOnlyReaderReached([reader = '']: readonly string[], [target = '']: readonly string[]): boolean {
-    return this.#reachedIds.has(reader) && !this.#reachedIds.has(target);
+  /** Returns true if a start leads to the referencing block, but none to the target. */
+  #isOnlyTargetUnreached([blockId = '']: readonly string[], [target = '']: readonly string[]): boolean {
+    return this.#reachedIds.has(blockId) && !this.#reachedIds.has(target);
   }
 
   /** Returns true if one of the containers is a loop, in which the value may be from an earlier iteration. */

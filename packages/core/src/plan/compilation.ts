@@ -67,7 +67,7 @@ export class Compilation {
 
   /** Returns the context of a field for the reference compiler. */
   context(location: FieldLocation, fieldPosition: FieldPosition = 'ordinary'): TemplateContext {
-    return { names: this.names, reader: location.block.id, fieldPosition };
+    return { names: this.names, blockId: location.block.id, fieldPosition };
   }
 
   /** Returns the container in the stored map, `loops` or `parallels` of the file, that has the id of the block. */

@@ -17,7 +17,7 @@ describe('a stored plan', () => {
     ['a list', [], /not a plan/],
     ['null', null, /not a plan/],
     ['a newer format', { ...plan, format: 2 }, /has format version 2, but this engine supports 1/],
-    ['another machine', { ...plan, machine: 0 }, /has machine version 0/],
+    ['another state machine', { ...plan, machine: 0 }, /has state machine version 0/],
     ['an incomplete plan', { format: 1, machine: 1, start: 's' }, /has no hash, workflow, skeleton/],
   ])('is rejected if it is %s', (_, json, message) => {
     expect(() => readPlan(json)).toThrow(

@@ -9,7 +9,7 @@ import type { Plan } from './plan.ts';
  * Returns the plan in stored JSON.
  *
  * Throws EngineError PLAN_FORMAT_UNSUPPORTED if the value is not a plan, or if this engine does not support the format
- * version or machine version of the plan.
+ * version or state machine version of the plan.
  */
 export function readPlan(json: Json): Plan {
   if (!isJsonObject(json) || getOwn(json, 'format') === undefined) {
@@ -38,9 +38,10 @@ function unsupportedVersionError(
   supported: number,
 ): EngineError {
   const version = JSON.stringify(actual ?? null);
+  const versionName = versionKind === 'machine' ? 'state machine version' : 'format version';
   return new EngineError(
     'PLAN_FORMAT_UNSUPPORTED',
-    `The plan has ${versionKind} version ${version}, but this engine supports ${supported}. Run it with the engine that compiled it, or compile the workflow again.`,
+    `The plan has ${versionName} ${version}, but this engine supports ${supported}. Run it with the engine that compiled it, or compile the workflow again.`,
     { details: { what: versionKind, found: actual ?? null, known: supported } },
   );
 }

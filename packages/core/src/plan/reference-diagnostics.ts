@@ -72,8 +72,8 @@ function detailsOf(
 }
 
 function unknownBlockDetails(blockName: string, finding: ReferenceFinding): ReportedDetails {
-  const { text, head, suggestion } = finding;
-  const container = /^(loop|parallel)$/i.exec(head)?.[0].toLowerCase();
+  const { text, name, suggestion } = finding;
+  const container = /^(loop|parallel)$/i.exec(name)?.[0].toLowerCase();
   if (container !== undefined) {
     const hint = `Move the block into a ${container}, or name one: <name.results>.`;
     return { message: `${text} in "${blockName}" is not inside a ${container}.`, hint };
@@ -82,7 +82,7 @@ function unknownBlockDetails(blockName: string, finding: ReferenceFinding): Repo
     suggestion === undefined
       ? 'Correct the name, or add the block.'
       : `Did you mean <${suggestion}${pathOf(finding)}>?`;
-  return { message: `${text} in "${blockName}" names the block "${head}", which does not exist.`, hint };
+  return { message: `${text} in "${blockName}" names the block "${name}", which does not exist.`, hint };
 }
 
 function unknownVariableDetails(
@@ -90,10 +90,10 @@ function unknownVariableDetails(
   finding: ReferenceFinding,
   { compat }: ReportOptions,
 ): ReportedDetails {
-  const { text, head, suggestion } = finding;
+  const { text, name, suggestion } = finding;
   return {
     severity: compat ? 'warning' : 'error',
-    message: `${text} in "${blockName}" names the variable "${head}", which does not exist.`,
+    message: `${text} in "${blockName}" names the variable "${name}", which does not exist.`,
     hint:
       suggestion === undefined
         ? 'Correct the name, or add the variable.'
@@ -102,28 +102,28 @@ function unknownVariableDetails(
 }
 
 /**
- * Returns the severity of a reference whose head (the name before its path) is unknown; undefined if it is not
+ * Returns the severity of a reference whose root (the name before its path) is unknown; undefined if it is not
  * reported. In code and expressions, the unresolved tag would be a syntax error. In text, strings and comments only a
- * head similar to a name is certainly a reference; a head without a path may be any tag.
+ * root similar to a name is certainly a reference; a root without a path may be any tag.
  */
 function unknownBlockSeverity(
   finding: ReferenceFinding,
   { kind, compat }: ReportOptions,
 ): Severity | undefined {
-  const { syntaxPosition, hasPath, distance = Infinity, head } = finding;
-  const isSimilar = distance <= 2 && distance < head.length;
+  const { syntaxPosition, hasPath, distance = Infinity, name } = finding;
+  const isSimilar = distance <= 2 && distance < name.length;
   const severity: Severity = compat ? 'warning' : 'error';
   if (syntaxPosition === 'code') {
     if (hasPath) return severity;
     // `a<b>c` and `<b, b>` are comparisons. Without a path, only a plain name can be a reference.
-    if (!/^[\p{L}\p{N}_ -]+$/u.test(head)) return undefined;
+    if (!/^[\p{L}\p{N}_ -]+$/u.test(name)) return undefined;
     return kind === 'expression' || isSimilar ? severity : 'warning';
   }
   if (!hasPath) return undefined;
   return isSimilar ? severity : 'warning';
 }
 
-function pathOf({ text, head }: ReferenceFinding): string {
-  const index = text.indexOf(head);
-  return index < 0 ? '' : text.slice(index + head.length, -1);
+function pathOf({ text, name }: ReferenceFinding): string {
+  const index = text.indexOf(name);
+  return index < 0 ? '' : text.slice(index + name.length, -1);
 }

@@ -17,8 +17,8 @@ function referenceDiagnostics(file: WorkflowSettings, compat = false): string[] 
 }
 
 const variables = { v: { id: 'v', name: 'My Var', type: 'string', value: '' } };
-function diagnosticsOfReader(reader: BlockSettings, compat = false): string[] {
-  const blocks = { s: start(), fetch: code('return 1', { name: 'Fetch' }), b: reader };
+function diagnosticsOfBlock(block: BlockSettings, compat = false): string[] {
+  const blocks = { s: start(), fetch: code('return 1', { name: 'Fetch' }), b: block };
   return referenceDiagnostics({ blocks, edges: ['s > fetch', 'fetch > b'], state: { variables } }, compat);
 }
 const textBlock = (value: string): BlockSettings => ({ type: 'response', fields: { data: value } });
@@ -31,9 +31,9 @@ describe('a reference to an unknown block', () => {
     ['in a count', { type: 'loop', data: { count: '<nosuch.x>' } }],
     ['in a collection', { type: 'parallel', data: { parallelType: 'collection', collection: '<nosuch.x>' } }],
     ['without a path in a condition', condition('b', '<nosuch> > 1')],
-  ])('%s is an error, with compat a warning', (_, reader) => {
-    expect(diagnosticsOfReader(reader)).toEqual([`error ${UNKNOWN_BLOCK}`]);
-    expect(diagnosticsOfReader(reader, true)).toEqual([`warning ${UNKNOWN_BLOCK}`]);
+  ])('%s is an error, with compat a warning', (_, block) => {
+    expect(diagnosticsOfBlock(block)).toEqual([`error ${UNKNOWN_BLOCK}`]);
+    expect(diagnosticsOfBlock(block, true)).toEqual([`warning ${UNKNOWN_BLOCK}`]);
   });
 
   it.each([
@@ -41,25 +41,25 @@ describe('a reference to an unknown block', () => {
     ['a list in a field', { type: 'response', fields: { data: [{ a: '<nosuch.x>' }] } }],
     ['a string in code', code('return "<nosuch.x>"')],
     ['a comment', code('// <nosuch.x>\nreturn 1')],
-  ])('not similar to any name is a warning in %s', (_, reader) => {
-    expect(diagnosticsOfReader(reader)).toEqual([`warning ${UNKNOWN_BLOCK}`]);
+  ])('not similar to any name is a warning in %s', (_, block) => {
+    expect(diagnosticsOfBlock(block)).toEqual([`warning ${UNKNOWN_BLOCK}`]);
   });
 
   it.each([
     ['text', textBlock('see <fetsh.result>')],
     ['a string in code', code('return "<fetsh.result>"')],
     ['a comment', code('// <fetsh.result>\nreturn 1')],
-  ])('similar to a name is an error in %s, with a suggestion', (_, reader) => {
-    expect(diagnosticsOfReader(reader)).toEqual([`error ${UNKNOWN_BLOCK} Did you mean <fetch.result>?`]);
-    expect(diagnosticsOfReader(reader, true)[0]).toMatch(/^warning/);
+  ])('similar to a name is an error in %s, with a suggestion', (_, block) => {
+    expect(diagnosticsOfBlock(block)).toEqual([`error ${UNKNOWN_BLOCK} Did you mean <fetch.result>?`]);
+    expect(diagnosticsOfBlock(block, true)[0]).toMatch(/^warning/);
   });
 
   it.each([
     ['a tag in text', textBlock('<div>x</div> <br> <fetsh>')],
     ['a comparison', code('const a = 1, b = 2, c = 3; return [a<b, c>a, a < 1 && b > 2]')],
     ['inner spaces', textBlock('< nosuch.x >')],
-  ])('is not reported for %s', (_, reader) => {
-    expect(diagnosticsOfReader(reader)).toEqual([]);
+  ])('is not reported for %s', (_, block) => {
+    expect(diagnosticsOfBlock(block)).toEqual([]);
   });
 
   it('is not checked in notes, triggers and disabled blocks', () => {
@@ -76,19 +76,19 @@ describe('a variable', () => {
   it.each([['<variable.myvar>'], ['<variable.My Var>'], ['<variable.MYVAR.deep[0]>'], ['<variable.v>']])(
     'is known as %s',
     (reference) => {
-      expect(diagnosticsOfReader(code(`return ${reference}`))).toEqual([]);
+      expect(diagnosticsOfBlock(code(`return ${reference}`))).toEqual([]);
     },
   );
 
   it('that does not exist is an error everywhere except in comments', () => {
     const error = 'error REFERENCE_UNKNOWN_VARIABLE';
-    expect(diagnosticsOfReader(code('return "<variable.ghost>"'))).toEqual([error]);
-    expect(diagnosticsOfReader(textBlock('<variable.ghost>'))).toEqual([error]);
-    expect(diagnosticsOfReader(code('return <variable.myvat>'))).toEqual([
+    expect(diagnosticsOfBlock(code('return "<variable.ghost>"'))).toEqual([error]);
+    expect(diagnosticsOfBlock(textBlock('<variable.ghost>'))).toEqual([error]);
+    expect(diagnosticsOfBlock(code('return <variable.myvat>'))).toEqual([
       `${error} Did you mean <variable.myvar>?`,
     ]);
-    expect(diagnosticsOfReader(code('// <variable.ghost>'))).toEqual([]);
-    expect(diagnosticsOfReader(textBlock('<variable.ghost>'), true)).toEqual([
+    expect(diagnosticsOfBlock(code('// <variable.ghost>'))).toEqual([]);
+    expect(diagnosticsOfBlock(textBlock('<variable.ghost>'), true)).toEqual([
       'warning REFERENCE_UNKNOWN_VARIABLE',
     ]);
   });

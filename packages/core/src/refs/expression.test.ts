@@ -7,7 +7,7 @@ import { buildNames } from './names.ts';
 import type { ExpressionKind } from './template.ts';
 
 const names = buildNames([{ id: 's', name: 'start', type: 'start_trigger', enabled: true }], []);
-const context = { names, reader: 's', fieldPosition: 'ordinary' as const };
+const context = { names, blockId: 's', fieldPosition: 'ordinary' as const };
 
 function lookup(q: Json | undefined, env: Record<string, string>): Lookup {
   return {
@@ -189,9 +189,9 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a placeholder in a %s', (k
 });
 
 describe('findings in expressions', () => {
-  it('an unknown head is found as in code (r126)', () => {
+  it('an unknown root is found as in code (r126)', () => {
     expect(compileExpression('<nosuch.result> > 1', context, 'condition').findings).toMatchObject([
-      { kind: 'unknown-block', head: 'nosuch', syntaxPosition: 'code' },
+      { kind: 'unknown-block', name: 'nosuch', syntaxPosition: 'code' },
     ]);
     expect(compileExpression('1 < 2 && 3 > 2', context, 'condition').findings).toEqual([]);
   });

@@ -14,8 +14,8 @@ describe('a tag', () => {
     ['<überblock.x>', 'überblock', 'x'],
     ['<emoji😀.x>', 'emoji😀', 'x'],
     ['<p.result[-1]>', 'p', 'result[-1]'],
-  ])('%s may be a reference', (text, head, path) => {
-    expect(tagOf(text)).toEqual({ start: 0, end: text.length, text, head, path, shape: 'plain' });
+  ])('%s may be a reference', (text, root, path) => {
+    expect(tagOf(text)).toEqual({ start: 0, end: text.length, text, root, path, shape: 'plain' });
   });
 
   it.each([

@@ -3,7 +3,7 @@
  *
  * `plain`: may be a reference. `with-space`: has a space after its first dot, so it can only refer to a variable.
  * `with-operator`: contains an operator, so it is not a reference. In JavaScript code, a tag that is not plain and
- * whose head is the name of a block is read as undefined.
+ * whose root is the name of a block is read as undefined.
  */
 export interface Tag {
   start: number;
@@ -12,7 +12,7 @@ export interface Tag {
   /** With the brackets. */
   text: string;
   /** Up to the first dot. */
-  head: string;
+  root: string;
   /** After the first dot; undefined without a dot. */
   path: string | undefined;
   shape: 'plain' | 'with-space' | 'with-operator';
@@ -48,10 +48,10 @@ export function tagAt(text: string, start: number, limit: number): Tag | undefin
   const innerText = text.slice(start + 1, end);
   if (innerText.trim() !== innerText) return undefined;
   const dotIndex = innerText.indexOf('.');
-  const head = dotIndex < 0 ? innerText : innerText.slice(0, dotIndex);
+  const root = dotIndex < 0 ? innerText : innerText.slice(0, dotIndex);
   const path = dotIndex < 0 ? undefined : innerText.slice(dotIndex + 1);
   const shape = shapeOf(innerText, path);
-  return shape && { start, end: end + 1, text: text.slice(start, end + 1), head, path, shape };
+  return shape && { start, end: end + 1, text: text.slice(start, end + 1), root, path, shape };
 }
 
 /** Returns the placeholder that begins with the `{` at `start` and ends before `limit`; undefined if there is none. */

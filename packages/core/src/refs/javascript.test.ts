@@ -39,7 +39,7 @@ function lookup(result: Json): Lookup {
 }
 
 const compile = (code: string) =>
-  compileCode(code, 'javascript', { names, reader: 'f', fieldPosition: 'ordinary' });
+  compileCode(code, 'javascript', { names, blockId: 'f', fieldPosition: 'ordinary' });
 
 type AsyncFunctionConstructor = new (...source: string[]) => (...values: unknown[]) => Promise<unknown>;
 const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as AsyncFunctionConstructor;
@@ -185,9 +185,9 @@ describe('text that is not a reference in JavaScript', () => {
 
 describe('findings in JavaScript', () => {
   const findingsOf = (code: string) =>
-    compile(code).findings.map(({ kind, head, syntaxPosition }) => `${kind} ${head} ${syntaxPosition}`);
+    compile(code).findings.map(({ kind, name, syntaxPosition }) => `${kind} ${name} ${syntaxPosition}`);
 
-  it('an unknown head in place of an operand is reported, with or without a path', () => {
+  it('an unknown root as an operand is reported, with or without a path', () => {
     expect(findingsOf('return <nosuch.x> + <nosuch> + <variable.ghost>')).toEqual([
       'unknown-block nosuch code',
       'unknown-block nosuch code',
@@ -195,7 +195,7 @@ describe('findings in JavaScript', () => {
     ]);
   });
 
-  it('in strings and comments, only heads with a path are reported; variables in comments are not', () => {
+  it('in strings and comments, only roots with a path are reported; variables in comments are not', () => {
     expect(findingsOf('"<nosuch.x> <b> <variable.ghost>" // <far.x> <b> <variable.ghost>')).toEqual([
       'unknown-block nosuch string',
       'unknown-variable ghost string',
@@ -210,12 +210,12 @@ describe('findings in JavaScript', () => {
   it('<loop.index> is reported only outside all loops', () => {
     const resultOutsideLoops = compileCode('return <loop.index>', 'javascript', {
       names,
-      reader: 'p',
+      blockId: 'p',
       fieldPosition: 'ordinary',
     });
     expect(findingsOf('return <loop.index>')).toEqual([]);
     expect(resultOutsideLoops.findings).toMatchObject([
-      { kind: 'unknown-block', head: 'loop', syntaxPosition: 'code' },
+      { kind: 'unknown-block', name: 'loop', syntaxPosition: 'code' },
     ]);
   });
 });

@@ -7,7 +7,7 @@ import { buildNames, type NamedBlock } from './names.ts';
 const block = (id: string, name = id): NamedBlock => ({ id, name, type: 'function', enabled: true });
 const names = buildNames([block('p'), block('my', 'My Block')], [{ id: 'v', name: 'v' }]);
 const compile = (code: string) =>
-  compileCode(code, 'python', { names, reader: 'p', fieldPosition: 'ordinary' });
+  compileCode(code, 'python', { names, blockId: 'p', fieldPosition: 'ordinary' });
 
 const lookup: Lookup = {
   block: () => ({ ran: true, output: { x: "it's" } }),
@@ -81,7 +81,7 @@ describe('a reference in Python', () => {
 
   it('to an unknown name is reported: in code in any form, in strings and comments only with a path', () => {
     const { findings } = compile('x = <nosuch>\ny = "<far.x> <b>" # <away.x> <i>');
-    expect(findings.map(({ head, syntaxPosition }) => `${head} ${syntaxPosition}`)).toEqual([
+    expect(findings.map(({ name, syntaxPosition }) => `${name} ${syntaxPosition}`)).toEqual([
       'nosuch code',
       'far string',
       'away comment',

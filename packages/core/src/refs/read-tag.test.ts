@@ -30,18 +30,18 @@ const names = buildNames(
   [{ id: 'v1', name: 'My Var' }],
 );
 
-function read(text: string, reader: string, fieldPosition: TemplateContext['fieldPosition'] = 'ordinary') {
+function read(text: string, blockId: string, fieldPosition: TemplateContext['fieldPosition'] = 'ordinary') {
   const tag = tagAt(text, 0, text.length);
   if (tag === undefined) throw new Error(`${text} is not a tag`);
-  return readTag(tag, { names, reader, fieldPosition });
+  return readTag(tag, { names, blockId, fieldPosition });
 }
 
 function referenceOf(
   text: string,
-  reader: string,
+  blockId: string,
   fieldPosition?: TemplateContext['fieldPosition'],
 ): Reference {
-  const meaning = read(text, reader, fieldPosition);
+  const meaning = read(text, blockId, fieldPosition);
   if (meaning.kind !== 'reference') throw new Error(`${text} is not a reference: ${meaning.kind}`);
   return meaning.ref;
 }
@@ -60,8 +60,8 @@ describe('a reference to a block', () => {
     ['c', 'd', 1, []],
     ['c', 'e', 2, ['R']],
     ['d', 'c', 0, ['Q']],
-  ])('from %s to %s leaves and enters the parallels between them', (reader, target, up, into) => {
-    expect(referenceOf(`<${target}.result.x[0]>`, reader)).toEqual({
+  ])('from %s to %s leaves and enters the parallels between them', (blockId, target, up, into) => {
+    expect(referenceOf(`<${target}.result.x[0]>`, blockId)).toEqual({
       kind: 'block',
       text: `<${target}.result.x[0]>`,
       block: target,
@@ -78,7 +78,7 @@ describe('a reference to a block', () => {
   it('never finds the block by its id if the name differs', () => {
     const otherNames = buildNames([{ id: 'blk-1', name: 'P', type: 'function', enabled: true }], []);
     const tag = tagAt('<blk-1.result>', 0, 14);
-    expect(tag && readTag(tag, { names: otherNames, reader: 'blk-1', fieldPosition: 'ordinary' })).toEqual({
+    expect(tag && readTag(tag, { names: otherNames, blockId: 'blk-1', fieldPosition: 'ordinary' })).toEqual({
       kind: 'unknown-block',
     });
   });
@@ -112,8 +112,8 @@ describe('a generic container reference', () => {
     ['<parallel>', 'd', 'P', 0, 'all'],
   ])(
     '%s in %s is the innermost container of its kind, even across containers of another kind (V138-V200)',
-    (text, reader, ...[container, up, field]) => {
-      expect(referenceOf(text, reader)).toEqual({
+    (text, blockId, ...[container, up, field]) => {
+      expect(referenceOf(text, blockId)).toEqual({
         kind: 'container',
         text,
         block: container,
@@ -163,8 +163,8 @@ describe('a generic container reference', () => {
     ['<parallel.iteration>', 'c'],
     ['<parallel.foo.bar>', 'c'],
     ['<loop.error>', 'b'],
-  ])('%s fails when it is reached, and lists the available fields (r423, r597)', (text, reader) => {
-    const ref = referenceOf(text, reader);
+  ])('%s fails when it is reached, and lists the available fields (r423, r597)', (text, blockId) => {
+    const ref = referenceOf(text, blockId);
     expect(ref).toMatchObject({ kind: 'invalid', text });
     expect(ref.kind === 'invalid' && ref.message).toMatch(/Available fields: index, currentItem and items/);
   });
@@ -177,9 +177,9 @@ describe('a container by name', () => {
     ['<Q.index>', 'c', 0, 'index'],
     ['<P.currentItem>', 'd', 0, 'currentItem'],
     ['<L>', 'b', 0, 'all'],
-  ])('%s in %s is resolved at any depth', (text, reader, up, field) => {
-    expect(referenceOf(text, reader)).toMatchObject({ kind: 'container', up, field });
-    expect(referenceOf(text, reader)).not.toHaveProperty('generic');
+  ])('%s in %s is resolved at any depth', (text, blockId, up, field) => {
+    expect(referenceOf(text, blockId)).toMatchObject({ kind: 'container', up, field });
+    expect(referenceOf(text, blockId)).not.toHaveProperty('generic');
   });
 
   it.each([
@@ -260,14 +260,14 @@ describe('a variable', () => {
     expect(read('<variable>', 'top')).toEqual({ kind: 'text' });
   });
 
-  it('reserves its head, like loop and parallel', () => {
+  it('reserves its root, like loop and parallel', () => {
     const reservedNames = buildNames(
       ['loop', 'parallel', 'variable'].map((id) => block(id, 'function')),
       [],
     );
-    for (const head of ['loop', 'parallel', 'variable']) {
-      const tag = tagAt(`<${head}.result>`, 0, head.length + 9);
-      const context = { names: reservedNames, reader: 'loop', fieldPosition: 'ordinary' } as const;
+    for (const root of ['loop', 'parallel', 'variable']) {
+      const tag = tagAt(`<${root}.result>`, 0, root.length + 9);
+      const context = { names: reservedNames, blockId: 'loop', fieldPosition: 'ordinary' } as const;
       expect(tag && readTag(tag, context).kind).toMatch(/^unknown/);
     }
   });

@@ -7,7 +7,7 @@ import type { ContainerField, PathStep, Reference } from './template.ts';
 export interface TemplateContext {
   names: NameTable;
   /** Id of the block with the field. */
-  reader: string;
+  blockId: string;
   /**
    * `container`: the collection or count of a container, which sees the containers around it but not its own index and
    * items. `condition`: a container's while or doWhile condition, which also sees its own index. `ordinary`: any other
@@ -16,7 +16,7 @@ export interface TemplateContext {
   fieldPosition: 'ordinary' | 'container' | 'condition';
 }
 
-/** The meaning of a tag for its reader. `block`: the block that it names, if any. */
+/** The meaning of a tag for the block with it. `block`: the block that it names, if any. */
 export type TagMeaning =
   | { kind: 'reference'; ref: Reference; block?: NamedBlock }
   | { kind: 'unknown-block' }
@@ -40,12 +40,12 @@ const CONTAINER_FIELDS: Record<ContainerKind, ReadonlyMap<string, ContainerField
   ]),
 };
 
-/** Returns the meaning of a tag: reserved heads first, then blocks by normalised name. The caller checks its shape. */
+/** Returns the meaning of a tag: reserved roots first, then blocks by normalised name. The caller checks its shape. */
 export function readTag(tag: Tag, context: TemplateContext): TagMeaning {
-  const head = normalizeName(tag.head);
-  if (head === 'variable') return readVariable(tag, context.names);
-  if (head === 'loop' || head === 'parallel') return readGenericContainer(tag, head, context);
-  const block = context.names.blockByName.get(head);
+  const root = normalizeName(tag.root);
+  if (root === 'variable') return readVariable(tag, context.names);
+  if (root === 'loop' || root === 'parallel') return readGenericContainer(tag, root, context);
+  const block = context.names.blockByName.get(root);
   if (block === undefined) return { kind: 'unknown-block' };
   const ref = isContainer(block)
     ? namedContainerReference(tag, block, context)
@@ -71,7 +71,9 @@ function readVariable(tag: Tag, names: NameTable): TagMeaning {
   return { kind: 'reference', ref: { kind: 'variable', path, text: tag.text, variable: variable.id } };
 }
 
-/** Reads `<loop…>` and `<parallel…>`: the innermost container of that kind around the reader, at any depth. */
+/**
+ * Reads `<loop…>` and `<parallel…>`: the innermost container of that kind around the referencing block, at any depth.
+ */
 function readGenericContainer(tag: Tag, kind: ContainerKind, context: TemplateContext): TagMeaning {
   const container = visibleContainers(context).findLast((candidate) => candidate.type === kind);
   if (container === undefined) return { kind: 'unknown-block' };
@@ -107,7 +109,7 @@ function enclosingContainerReference(
   const { property, path } = splitProperty(tag);
   if (property !== undefined && isResultsProperty(property))
     return resultsReference(tag, block, { whole: false, path }, context);
-  if (property === 'error' && normalizeName(tag.head) !== block.type)
+  if (property === 'error' && normalizeName(tag.root) !== block.type)
     return blockReference(tag, block, context);
   const field = property === undefined ? 'all' : CONTAINER_FIELDS[block.type].get(property);
   if (field === undefined) {
@@ -159,12 +161,12 @@ function splitProperty(tag: Tag): { property?: string; path: PathStep[] } {
 }
 
 function visibleContainers(context: TemplateContext): readonly NamedBlock[] {
-  const containers = context.names.containers.get(context.reader) ?? [];
-  const self = context.fieldPosition === 'condition' ? context.names.blocks.get(context.reader) : undefined;
+  const containers = context.names.containers.get(context.blockId) ?? [];
+  const self = context.fieldPosition === 'condition' ? context.names.blocks.get(context.blockId) : undefined;
   return self === undefined ? containers : [...containers, self];
 }
 
-/** Returns the number of parallels between the reader and a container around it, without the container. */
+/** Returns the number of parallels between the referencing block and a container around it, without the container. */
 function countInnerParallels(container: NamedBlock, context: TemplateContext): number {
   const containers = visibleContainers(context);
   const innerContainers = containers.slice(
@@ -174,15 +176,15 @@ function countInnerParallels(container: NamedBlock, context: TemplateContext): n
 }
 
 /**
- * Returns the scope of a block's output relative to the reader: the number of branches to leave, then the parallels to
- * enter.
+ * Returns the scope of the output of `target` relative to the referencing block: the number of branches to leave, then
+ * the parallels to enter.
  */
-function relativeScope(block: string, { names, reader }: TemplateContext): { up: number; into: string[] } {
-  const readerPath = parallelsAround(names, reader);
-  const blockPath = parallelsAround(names, block);
+function relativeScope(target: string, { names, blockId }: TemplateContext): { up: number; into: string[] } {
+  const ownPath = parallelsAround(names, blockId);
+  const targetPath = parallelsAround(names, target);
   let sharedCount = 0;
-  while (sharedCount < readerPath.length && readerPath[sharedCount] === blockPath[sharedCount]) sharedCount++;
-  return { up: readerPath.length - sharedCount, into: blockPath.slice(sharedCount) };
+  while (sharedCount < ownPath.length && ownPath[sharedCount] === targetPath[sharedCount]) sharedCount++;
+  return { up: ownPath.length - sharedCount, into: targetPath.slice(sharedCount) };
 }
 
 function parallelsAround(names: NameTable, block: string): string[] {

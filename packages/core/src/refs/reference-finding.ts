@@ -12,7 +12,7 @@ export interface ReferenceFinding {
   /** As authored, with the brackets. */
   text: string;
   /** The authored name: of the block, or of the variable if the kind is `unknown-variable`. */
-  head: string;
+  name: string;
   syntaxPosition: SyntaxPosition;
   /** UTF-16 units from the start of the string. */
   offset: number;

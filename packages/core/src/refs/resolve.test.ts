@@ -71,9 +71,9 @@ function lookup(data: LookupData): Lookup {
 function resolve(
   authored: Json,
   data: LookupData,
-  { reader = 'q', mode = 'text' as 'text' | 'native' } = {},
+  { blockId = 'q', mode = 'text' as 'text' | 'native' } = {},
 ): Json {
-  const context: TemplateContext = { names, reader, fieldPosition: 'ordinary' };
+  const context: TemplateContext = { names, blockId, fieldPosition: 'ordinary' };
   return resolveTemplate(compileTemplate(authored, context).template, lookup(data), mode);
 }
 
@@ -216,24 +216,24 @@ describe('a container reference', () => {
 
   it('has index, item and items of the iteration', () => {
     const authored = '<loop.index>|<loop.iteration>|<loop.item>|<each.items>|<loop>';
-    expect(resolve(authored, { containers }, { reader: 'in each' })).toBe(
+    expect(resolve(authored, { containers }, { blockId: 'in each' })).toBe(
       '1|1|{"k":null}|["a",{"k":null}]|{"index":1,"currentItem":{"k":null},"items":["a",{"k":null}]}',
     );
   });
 
   it('without a value stays text if generic (<loop.…>), and is empty if it names the container (r428, r431, r550)', () => {
     const authored = '<loop.currentItem>|<loop.results>|<loop>|<for.currentItem>|<for.results>';
-    expect(resolve(authored, { containers: { for: { index: 0 } } }, { reader: 'in' })).toBe(
+    expect(resolve(authored, { containers: { for: { index: 0 } } }, { blockId: 'in' })).toBe(
       '<loop.currentItem>|<loop.results>|{"index":0}||',
     );
-    expect(resolve('<loop.item.k>|<loop.item.k.d[0]>', { containers }, { reader: 'in each' })).toBe(
+    expect(resolve('<loop.item.k>|<loop.item.k.d[0]>', { containers }, { blockId: 'in each' })).toBe(
       'null|<loop.item.k.d[0]>',
     );
   });
 
   it('of a counting parallel has no items (r596)', () => {
     const data = { containers: { fan: { index: 1 } } };
-    expect(resolve('<parallel>|<parallel.items>|<parallel.currentItem>', data, { reader: 'in fan' })).toBe(
+    expect(resolve('<parallel>|<parallel.items>|<parallel.currentItem>', data, { blockId: 'in fan' })).toBe(
       '{"index":1,"items":[]}|[]|<parallel.currentItem>',
     );
   });
@@ -253,8 +253,8 @@ describe('a container reference', () => {
 });
 
 describe('resolveReference', () => {
-  const resolveSingle = (authored: string, data: LookupData, reader = 'q') => {
-    const { reference } = findSingleReference(authored, { names, reader, fieldPosition: 'ordinary' });
+  const resolveSingle = (authored: string, data: LookupData, blockId = 'q') => {
+    const { reference } = findSingleReference(authored, { names, blockId, fieldPosition: 'ordinary' });
     if (reference === undefined) throw new Error(`${authored} is not a reference`);
     return resolveReference(reference, lookup(data));
   };

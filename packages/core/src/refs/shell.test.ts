@@ -7,7 +7,7 @@ import { buildNames, type NamedBlock } from './names.ts';
 const block = (id: string, name = id): NamedBlock => ({ id, name, type: 'function', enabled: true });
 const names = buildNames([block('p'), block('my', 'My Block')], []);
 const compile = (code: string) =>
-  compileCode(code, 'shell', { names, reader: 'p', fieldPosition: 'ordinary' });
+  compileCode(code, 'shell', { names, blockId: 'p', fieldPosition: 'ordinary' });
 
 const lookup: Lookup = {
   block: () => ({ ran: true, output: { x: "it's $(id)" } }),

@@ -101,43 +101,43 @@ export class SiteFinder {
   }
 
   #reportKnown(tag: Tag, block: NamedBlock, syntaxPosition: SyntaxPosition): void {
-    if (tag.path === undefined && isHtmlElement(tag.head)) this.#report('html-name', tag, syntaxPosition);
+    if (tag.path === undefined && isHtmlElement(tag.root)) this.#report('html-name', tag, syntaxPosition);
     if (neverRuns(this.#context.names, block)) this.#report('disabled-block', tag, syntaxPosition);
   }
 
   #reportUnknown(tag: Tag, meaning: TagMeaning, syntaxPosition: SyntaxPosition): void {
     if (meaning.kind === 'unknown-variable' && syntaxPosition !== 'comment') {
       this.#report('unknown-variable', tag, syntaxPosition, {
-        head: meaning.name,
+        name: meaning.name,
         suggestion: suggestVariable(this.#context.names, meaning.name),
       });
     }
     if (meaning.kind === 'unknown-block' && (syntaxPosition === 'code' || tag.path !== undefined)) {
       this.#report('unknown-block', tag, syntaxPosition, {
-        head: tag.head,
-        suggestion: this.#suggestionFor(tag.head),
+        name: tag.root,
+        suggestion: this.#suggestionFor(tag.root),
       });
     }
   }
 
-  /** Returns the most similar block name. Reserved heads have none: `<loop.index>` is not a misspelled "loop1". */
-  #suggestionFor(head: string): { name: string; distance: number } | undefined {
-    return isReserved(head) ? undefined : suggestBlock(this.#context.names, head);
+  /** Returns the most similar block name. Reserved roots have none: `<loop.index>` is not a misspelled "loop1". */
+  #suggestionFor(root: string): { name: string; distance: number } | undefined {
+    return isReserved(root) ? undefined : suggestBlock(this.#context.names, root);
   }
 
   #report(
     kind: ReferenceFinding['kind'],
     tag: Tag,
     syntaxPosition: SyntaxPosition,
-    names: { head: string; suggestion: { name: string; distance: number } | undefined } = {
-      head: tag.head,
+    names: { name: string; suggestion: { name: string; distance: number } | undefined } = {
+      name: tag.root,
       suggestion: undefined,
     },
   ): void {
     const finding: ReferenceFinding = {
       kind,
       text: tag.text,
-      head: names.head,
+      name: names.name,
       syntaxPosition,
       offset: tag.start,
       hasPath: tag.path !== undefined,

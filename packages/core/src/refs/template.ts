@@ -4,18 +4,19 @@ import type { Json } from '../json.ts';
 export type PathStep = string | { index: number | null };
 
 /**
- * A compiled reference `<head.path>`, with the id of the block or variable instead of its name. Plans are stored and
+ * A compiled reference `<root.path>`, with the id of the block or variable instead of its name. Plans are stored and
  * hashed, so the keys here do not change.
  *
  * `text` is the authored form with its brackets, for messages. `up` is the number of parallel branches to leave, from
- * the reader (the block with the reference) outward. `into` has the ids of the parallels to enter from there, at
- * branch 0. For a container around the reader, `up` leads to its iteration or branch: it is 0 for the innermost
- * parallel. `generic`: written `<loop…>` or `<parallel…>`. If a generic reference has no value, its text stays.
+ * the referencing block outward. `into` has the ids of the parallels to enter from there, at
+ * branch 0. For a container around the referencing block, `up` leads to its iteration or branch: it is 0 for the
+ * innermost parallel. `generic`: written `<loop…>` or `<parallel…>`. If a generic reference has no value, its text
+ * stays.
  */
 export type Reference =
   /** Output of a block. */
   | { kind: 'block'; text: string; block: string; up: number; into: string[]; path: PathStep[] }
-  /** `index`, `currentItem`, `items` or all of a container around the reader. */
+  /** `index`, `currentItem`, `items` or all of a container around the referencing block. */
   | {
       kind: 'container';
       text: string;

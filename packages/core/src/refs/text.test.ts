@@ -22,10 +22,10 @@ const names = buildNames(
   ],
   [{ id: 'v', name: 'My Var' }],
 );
-const context: TemplateContext = { names, reader: 's', fieldPosition: 'ordinary' };
+const context: TemplateContext = { names, blockId: 's', fieldPosition: 'ordinary' };
 const compile = (text: string) => compileTemplate(text, context);
 const formatFindings = (findings: readonly ReferenceFinding[]) =>
-  findings.map(({ kind, head }) => `${kind} ${head}`);
+  findings.map(({ kind, name }) => `${kind} ${name}`);
 
 describe('a compiled field value', () => {
   it('has parts of authored text, references and placeholders', () => {
@@ -104,12 +104,12 @@ describe('the compilation of text', () => {
     expect(compile('<div> <br> <b,c> a <5 b> c <x+y.z> < p.x > <start.odd key>').findings).toEqual([]);
   });
 
-  it('reports an unknown head with a path, and suggests a block', () => {
+  it('reports an unknown root with a path, and suggests a block', () => {
     expect(compile('see <strat.x> and <far.away>').findings).toEqual([
       {
         kind: 'unknown-block',
         text: '<strat.x>',
-        head: 'strat',
+        name: 'strat',
         syntaxPosition: 'text',
         offset: 4,
         hasPath: true,
@@ -119,7 +119,7 @@ describe('the compilation of text', () => {
       {
         kind: 'unknown-block',
         text: '<far.away>',
-        head: 'far',
+        name: 'far',
         syntaxPosition: 'text',
         offset: 18,
         hasPath: true,
@@ -132,7 +132,7 @@ describe('the compilation of text', () => {
       {
         kind: 'unknown-block',
         text: '<loop.index>',
-        head: 'loop',
+        name: 'loop',
         syntaxPosition: 'text',
         offset: 0,
         hasPath: true,

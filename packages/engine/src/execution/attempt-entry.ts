@@ -3,7 +3,7 @@ import type { Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { BlockResult } from '@heddle/core/blocks';
 import type { BlockFailure, EntryBody, Place, StoredValue } from '@heddle/core/run';
-import { thenMaybe } from '../then-maybe.ts';
+import { mapMaybePromise } from '../map-maybe-promise.ts';
 import type { Sanitizer } from '../records/sanitizer.ts';
 
 type Completed = Extract<EntryBody, { type: 'completed' }>;
@@ -32,7 +32,7 @@ export function resultEntry(
   const result = requireBlockResult(returned, name);
   const label = `The output of the block "${name}"`;
   if ('pause' in result) {
-    return thenMaybe(sanitizer.store(result.pause, label), (output) => ({
+    return mapMaybePromise(sanitizer.store(result.pause, label), (output) => ({
       ...header,
       type: 'paused',
       kind: 'human',
@@ -43,13 +43,13 @@ export function resultEntry(
   }
   if ('waitUntilMs' in result) {
     const entry = { ...header, type: 'paused', kind: 'time', dueMs: result.waitUntilMs } as const;
-    return thenMaybe(sanitizer.store(result.waiting, label), (waiting) =>
-      thenMaybe(sanitizer.store(result.output, label), (done) => ({ ...entry, output: waiting, done })),
+    return mapMaybePromise(sanitizer.store(result.waiting, label), (waiting) =>
+      mapMaybePromise(sanitizer.store(result.output, label), (done) => ({ ...entry, output: waiting, done })),
     );
   }
   const { port, set } = result;
   const variables = set && (sanitizer.redactJson(set, label) as { [id: string]: Json });
-  return thenMaybe(sanitizer.store(result.output, label), (output) => {
+  return mapMaybePromise(sanitizer.store(result.output, label), (output) => {
     const { block, scope, try: attempt, resumes, startedMs, input } = header;
     const entry: Completed = { type: 'completed', block, scope, try: attempt, startedMs, input, output };
     if (resumes !== undefined) entry.resumes = resumes;

@@ -24,7 +24,7 @@ import { fileStorage, fileTooLargeError } from '../files/run-files.ts';
 import type { FileStorage } from '../files/run-files.ts';
 import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';
-import { thenMaybe } from '../then-maybe.ts';
+import { mapMaybePromise } from '../map-maybe-promise.ts';
 import type { BlockTask } from './attempt.ts';
 import type { AttemptPlace } from './attempt-entry.ts';
 import { callChain, childError, findChildRun } from './child-runs.ts';
@@ -165,7 +165,7 @@ function triggerExecutor(
   });
   return createComputeExecutor(block, () => {
     const input = dependencies.values.load(runState.ledger.input);
-    return thenMaybe(input, (loaded) => ({ output: startOutput(block, loaded, metadata) }));
+    return mapMaybePromise(input, (loaded) => ({ output: startOutput(block, loaded, metadata) }));
   });
 }
 

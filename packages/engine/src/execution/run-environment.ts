@@ -5,7 +5,7 @@ import { createDynamicRedactionStream } from '../secrets/redaction-stream.ts';
 import type { RedactionStream } from '../secrets/redaction-stream.ts';
 import { createRedactor, NO_SECRETS } from '../secrets/redactor.ts';
 import type { Redactor } from '../secrets/redactor.ts';
-import { thenMaybe } from '../then-maybe.ts';
+import { mapMaybePromise } from '../map-maybe-promise.ts';
 import { Sanitizer } from '../records/sanitizer.ts';
 import { environmentReads } from './plan-queries.ts';
 import type { EnvironmentReads } from './plan-queries.ts';
@@ -87,7 +87,7 @@ export class Environments {
   open(plan: Plan): RunEnvironment | Promise<RunEnvironment> {
     const reads = environmentReads(plan);
     if (reads.blocks.size === 0) return this.#createConstant(plan, NO_VALUES);
-    return thenMaybe(this.#dependencies.tenant(plan.workflow.id), (tenant) =>
+    return mapMaybePromise(this.#dependencies.tenant(plan.workflow.id), (tenant) =>
       tenant === undefined
         ? this.#createWithoutTenant(plan, reads)
         : this.#createForTenant(plan, reads, tenant),

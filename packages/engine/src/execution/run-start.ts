@@ -5,7 +5,7 @@ import type { Entry, StoredValue } from '@heddle/core/run';
 import { startOutput } from '../executors/start.ts';
 import { parseMocks } from '../mocks/mocks.ts';
 import { copyCallerJson } from '../json-copy.ts';
-import { thenMaybe } from '../then-maybe.ts';
+import { mapMaybePromise } from '../map-maybe-promise.ts';
 import { newRecord } from '../records/run-record.ts';
 import type { ReusedData } from '../rerun.ts';
 import type { RestartEdits } from '../types.ts';
@@ -61,8 +61,8 @@ export function prepareStart(
   const start = request.plan.blocks[request.start];
   const input = copyCallerJson(request.input, 'The input', 'INPUT_INVALID');
   if (start?.trigger) startOutput(start, input);
-  return thenMaybe(environment.sanitizer.storeForCaller(input, 'The input'), (storedInput) =>
-    thenMaybe(reuseOf(environment, request.reused), (reused) =>
+  return mapMaybePromise(environment.sanitizer.storeCallerValue(input, 'The input'), (storedInput) =>
+    mapMaybePromise(reuseOf(environment, request.reused), (reused) =>
       createStart(dependencies, request, { input: storedInput, reused }),
     ),
   );
@@ -104,11 +104,11 @@ async function applyEdits(
   reused: ReusedData,
   { fields = {}, outputs: replacements = {} }: RestartEdits,
 ): Promise<StoredReuse> {
-  const storedReplacements = await sanitizer.storeAllForCaller(replacements, 'A replaced output');
+  const storedReplacements = await sanitizer.storeCallerValues(replacements, 'A replaced output');
   return {
     ...storedReuse(reused, storedReplacements),
     ...(Object.keys(fields).length > 0 && {
-      fields: await sanitizer.storeForCaller(fields, 'The replaced fields'),
+      fields: await sanitizer.storeCallerValue(fields, 'The replaced fields'),
     }),
   };
 }

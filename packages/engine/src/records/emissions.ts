@@ -1,7 +1,7 @@
 import type { BlockEmission, Clock } from '@heddle/core/blocks';
 import { placeKey } from '@heddle/core/run';
 import type { Place, RunState } from '@heddle/core/run';
-import { thenMaybe } from '../then-maybe.ts';
+import { mapMaybePromise } from '../map-maybe-promise.ts';
 import type { Sanitizer } from './sanitizer.ts';
 import type { RedactionStream } from '../secrets/redaction-stream.ts';
 import type { LiveEventStore, NewLiveEvent } from '../store/live-events.ts';
@@ -180,7 +180,7 @@ export class Emissions {
     this.#queue = [];
     if (batch.length === 0) return;
     try {
-      const result = thenMaybe(this.#loadPlaces(), (places) => this.#send(batch, places));
+      const result = mapMaybePromise(this.#loadPlaces(), (places) => this.#send(batch, places));
       if (result instanceof Promise)
         this.#publishing = result
           .catch((error: unknown) => this.#fail(error, batch))
@@ -206,7 +206,7 @@ export class Emissions {
   #loadPlaces(): Set<string> | Promise<Set<string>> {
     if (this.#places) return this.#places;
     const { store, runState } = this.#options;
-    return thenMaybe(store.places(runState.runId), (places) => (this.#places = new Set(places)));
+    return mapMaybePromise(store.places(runState.runId), (places) => (this.#places = new Set(places)));
   }
 
   #send(batch: readonly QueuedEmission[], places: Set<string>): void | Promise<void> {
@@ -229,7 +229,7 @@ export class Emissions {
         key: placeKey(lostPlace),
         emission: { type: 'error', message: LOST_MESSAGE },
       });
-    return thenMaybe(store.publish(runState.runId, events.map(toLiveEvent)), (lastNumber) => {
+    return mapMaybePromise(store.publish(runState.runId, events.map(toLiveEvent)), (lastNumber) => {
       this.#hasFailed = false;
       this.#notify(events, lastNumber);
     });

@@ -41,7 +41,7 @@ describe('Sanitizer', () => {
     await expect(async () => failingSanitizer.store(largeText, 'It')).rejects.toBeInstanceOf(
       InfrastructureError,
     );
-    await expect(failingSanitizer.storeAllForCaller({ large: largeText }, 'It')).rejects.toBe(storeError);
+    await expect(failingSanitizer.storeCallerValues({ large: largeText }, 'It')).rejects.toBe(storeError);
   });
 });
 

@@ -32,8 +32,8 @@ export class Sanitizer {
     return wrapStoreErrors(() => this.#values.store(redactedJson));
   }
 
-  /** Stores a value like `store`, but throws the store's own error instead of an InfrastructureError. */
-  storeForCaller(value: unknown, label: string): StoredValue | Promise<StoredValue> {
+  /** Stores a value from a caller like `store`, but throws the store's own error instead of an InfrastructureError. */
+  storeCallerValue(value: unknown, label: string): StoredValue | Promise<StoredValue> {
     try {
       const storedValue = this.store(value, label);
       return storedValue instanceof Promise ? storedValue.catch(rethrowCause) : storedValue;
@@ -42,14 +42,14 @@ export class Sanitizer {
     }
   }
 
-  /** Stores each value like `storeForCaller`. Returns the stored forms by the same keys. */
-  async storeAllForCaller<K extends string>(
+  /** Stores each value like `storeCallerValue`. Returns the stored forms by the same keys. */
+  async storeCallerValues<K extends string>(
     values: { [key in K]: unknown },
     label: string,
   ): Promise<{ [key in K]: StoredValue }> {
     const storedEntries: [string, StoredValue][] = [];
     for (const [key, value] of Object.entries(values))
-      storedEntries.push([key, await this.storeForCaller(value, label)]);
+      storedEntries.push([key, await this.storeCallerValue(value, label)]);
     return Object.fromEntries(storedEntries) as { [key in K]: StoredValue };
   }
 

@@ -49,8 +49,8 @@ export function sendResult(json: string): void {
  */
 export function sendError(phase: GuestError['phase'], index: number, error: unknown, source?: string): void {
   const { name, message, stack } = errorFieldsOf(error);
-  const reportedPhase = phase === 'run' ? (missingModuleKindOf(error) ?? phase) : phase;
-  send('E' + stringify({ __proto__: null, phase: reportedPhase, index, name, message, stack, source }));
+  const errorCategory = phase === 'run' ? (missingModuleKindOf(error) ?? phase) : phase;
+  send('E' + stringify({ __proto__: null, phase: errorCategory, index, name, message, stack, source }));
 }
 
 /** The line that names user code in stack traces. */

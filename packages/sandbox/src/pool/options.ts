@@ -1,9 +1,9 @@
 import type { HostResponse, HostCall } from '../protocol.ts';
 import type { Job } from './job.ts';
 import type { AssignmentRules } from './assignment.ts';
-import type { StarterOptions } from './starter.ts';
+import type { WorkerLauncherOptions } from './worker-launcher.ts';
 
-export interface PoolOptions extends StarterOptions, AssignmentRules {
+export interface PoolOptions extends WorkerLauncherOptions, AssignmentRules {
   readonly minProcesses: number;
   readonly idleMs: number;
   readonly queueTimeoutMs: number;

@@ -8,7 +8,7 @@ import type { PoolOptions } from './options.ts';
 import { chooseWorker, isStuck, planGrowth, assignHelper, STUCK_MS } from './assignment.ts';
 import { FairQueue } from './queue.ts';
 import type { Assignment, WorkerKey, PoolWorker, PoolWorkerEvents } from './pool-worker.ts';
-import { Starter } from './starter.ts';
+import { WorkerLauncher } from './worker-launcher.ts';
 
 /**
  * Returns the failure of a job whose process did not respond in time. `isCpuOnly`: all of that time was CPU time.
@@ -50,7 +50,7 @@ export class Pool implements PoolWorkerEvents {
   readonly #options: PoolOptions;
   readonly #queue = new FairQueue();
   readonly #workers = new Set<PoolWorker>();
-  readonly #starter: Starter;
+  readonly #launcher: WorkerLauncher;
   readonly #meter = new Meter();
   #stuckTimer: NodeJS.Timeout | undefined;
   #queueTimer: NodeJS.Timeout | undefined;
@@ -60,7 +60,7 @@ export class Pool implements PoolWorkerEvents {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#starter = new Starter(options);
+    this.#launcher = new WorkerLauncher(options);
   }
 
   get counts(): { processes: number; queued: number; running: number } {
@@ -128,7 +128,7 @@ export class Pool implements PoolWorkerEvents {
   }
 
   onReady(worker: PoolWorker): void {
-    this.#starter.recordReady(worker);
+    this.#launcher.recordReady(worker);
     this.#meter.recordStartTime(worker.startedAtMs);
     this.#pump();
   }
@@ -190,7 +190,7 @@ export class Pool implements PoolWorkerEvents {
         );
       else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${reason}).`);
     }
-    if (!worker.ready && worker.killReason === undefined && this.#starter.recordFailedStart(worker))
+    if (!worker.ready && worker.killReason === undefined && this.#launcher.recordFailedStart(worker))
       this.#failQueuedJobs(
         this.#queue.jobsOfKey(worker),
         createFailure('SANDBOX_UNAVAILABLE', `Sandbox processes do not start (${reason}).`),
@@ -270,7 +270,7 @@ export class Pool implements PoolWorkerEvents {
   #start(workerKey: WorkerKey): boolean {
     if (this.#isClosed) return false;
     try {
-      this.#workers.add(this.#starter.start(workerKey, this));
+      this.#workers.add(this.#launcher.start(workerKey, this));
     } catch (error) {
       this.#failQueuedJobs(this.#queue.jobsOfKey(workerKey), toStartFailure(error, workerKey.image));
       return false;

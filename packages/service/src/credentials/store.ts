@@ -5,7 +5,7 @@ import { containsCondition, readPage } from '../paging.ts';
 import { countOf } from '../store/database.ts';
 import { recordEvents } from '../triggers/events/outbox.ts';
 import type { ServiceEvent } from '../triggers/events/outbox.ts';
-import { retryHooks } from '../triggers/hooks/retry.ts';
+import { retryRegistrations } from '../triggers/registrations/retry.ts';
 import { material as materialSchema } from './schemas.ts';
 import type { CredentialType, Material } from './schemas.ts';
 import type { CredentialInfo, CredentialRow, CredentialTables } from './tables.ts';
@@ -58,8 +58,8 @@ const SORT_COLUMNS = {
 
 type BoundRow = Pick<CredentialRow, 'workspace_id' | 'id' | 'provider_id'>;
 
-/** Returns the values to which sealed material is bound, so that it cannot be opened in another row. */
-function bindingOf({ workspace_id, id, provider_id }: BoundRow): string[] {
+/** Returns the associated data of sealed material, so that it cannot be opened in another row. */
+function associatedDataOf({ workspace_id, id, provider_id }: BoundRow): string[] {
   return ['credential', workspace_id, id, provider_id];
 }
 
@@ -69,13 +69,13 @@ export function sealMaterial(
   row: BoundRow,
   material: Material,
 ): Pick<CredentialRow, 'key_id' | 'sealed'> {
-  const { keyId, sealed } = sealer.seal(JSON.stringify(material), bindingOf(row));
+  const { keyId, sealed } = sealer.seal(JSON.stringify(material), associatedDataOf(row));
   return { key_id: keyId, sealed };
 }
 
 /** Opens the material of a row. Throws a SealingError if it belongs to another row, or the row has another type. */
 export function openMaterial(sealer: Sealer, row: CredentialRow): Material {
-  const text = sealer.open({ keyId: row.key_id, sealed: row.sealed }, bindingOf(row));
+  const text = sealer.open({ keyId: row.key_id, sealed: row.sealed }, associatedDataOf(row));
   const material = materialSchema.parse(JSON.parse(text));
   if (material.type === row.type) return material;
   throw new SealingError(
@@ -114,8 +114,8 @@ export async function addCredential(
     .returning(COLUMNS)
     .executeTakeFirst();
   if (!addedRow) return undefined;
-  // Hooks may still refer to a deleted credential with this id, and have failed since then.
-  await retryHooks(db, { workspaceId, credentialId: id });
+  // Registrations may still refer to a deleted credential with this id, and have failed since then.
+  await retryRegistrations(db, { workspaceId, credentialId: id });
   await recordChange(db, addedRow, 'created');
   return addedRow;
 }
@@ -177,7 +177,7 @@ export async function changeCredential(
     .returning(COLUMNS)
     .executeTakeFirst();
   if (!changedRow) return undefined;
-  if (material) await retryHooks(db, { workspaceId: row.workspace_id, credentialId: row.id });
+  if (material) await retryRegistrations(db, { workspaceId: row.workspace_id, credentialId: row.id });
   await recordChange(db, changedRow, 'updated');
   return changedRow;
 }

@@ -41,8 +41,8 @@ const SORT_COLUMNS = { name: 'name', createdAt: 'created_at', updatedAt: 'update
 /** Maximum number of names in one statement. */
 const CHUNK_SIZE = 500;
 
-/** Returns the data that binds a sealed value to its row. */
-function bindingOf({ workspaceId, userId, name }: SecretKey): string[] {
+/** Returns the associated data that binds a sealed value to its row. */
+function associatedDataOf({ workspaceId, userId, name }: SecretKey): string[] {
   return ['secret', workspaceId, userId, name];
 }
 
@@ -57,7 +57,7 @@ export async function setSecret(
   secret: NewSecret,
 ): Promise<{ row: SecretInfo; isNew: boolean }> {
   const { workspaceId, userId, name, value, description, now } = secret;
-  const { keyId, sealed } = sealer.seal(value, bindingOf(secret));
+  const { keyId, sealed } = sealer.seal(value, associatedDataOf(secret));
   const addedRow = await db
     .insertInto('secrets')
     .values({
@@ -158,7 +158,7 @@ export async function readSecretValues(
 }
 
 function openRow(sealer: Sealer, row: SecretRow): string {
-  return sealer.open({ keyId: row.key_id, sealed: row.sealed }, bindingOf(keyOfRow(row)));
+  return sealer.open({ keyId: row.key_id, sealed: row.sealed }, associatedDataOf(keyOfRow(row)));
 }
 
 /** Returns the ids of the keys that sealed the values of the table. */
@@ -184,7 +184,7 @@ export async function resealSecrets(db: Db, sealer: Sealer, limit: number): Prom
     .execute();
   for (const row of rows) {
     const key = keyOfRow(row);
-    const { keyId, sealed } = sealer.seal(openRow(sealer, row), bindingOf(key));
+    const { keyId, sealed } = sealer.seal(openRow(sealer, row), associatedDataOf(key));
     await db
       .updateTable('secrets')
       .set({ key_id: keyId, sealed })

@@ -182,10 +182,10 @@ function missingReferenceLabelsOf(graph: PortableGraph): string[] {
   const labelByRequirement = new Map<string, string>();
   const metRequirements = new Set<string>();
   for (const { blockId, blockType, blockName, key, type, value } of fieldsOf(graph)) {
-    const slot = { ownerType: blockType, key, type };
-    const referenceKind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
+    const referenceField = { ownerType: blockType, key, type };
+    const referenceKind = REFERENCE_KINDS.find(({ accepts }) => accepts(referenceField));
     const isCredentialField = referenceKind?.kind === 'credential' && key === 'credential';
-    if (!referenceKind || (!isCredentialField && !referenceKind.isRequired?.(slot))) continue;
+    if (!referenceKind || (!isCredentialField && !referenceKind.isRequired?.(referenceField))) continue;
     const requirement = `${referenceKind.kind} ${blockId}`;
     if (!isEmpty(value)) metRequirements.add(requirement);
     else if (!labelByRequirement.has(requirement))

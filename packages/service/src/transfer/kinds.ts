@@ -16,8 +16,8 @@ export const KINDS = [
 
 export type KindName = (typeof KINDS)[number];
 
-/** A place that may have ids of a kind: a sub-block, or a parameter of an agent's tool. */
-export interface Slot {
+/** A field that may have ids of a kind: a sub-block, or a parameter of an agent's tool. */
+export interface ReferenceField {
   /** Type of the block, or of the tool. */
   ownerType: string;
   key: string;
@@ -28,20 +28,20 @@ export interface Slot {
 /** The rules of exports and imports for a kind. */
 export interface ReferenceKind {
   kind: KindName;
-  /** True if the slot has ids of this kind. Never for `env-var`, whose names are parts of strings. */
-  holds: (slot: Slot) => boolean;
+  /** True if the field has ids of this kind. Never for `env-var`, whose names are parts of strings. */
+  accepts: (field: ReferenceField) => boolean;
   /** True if a block cannot run without the reference. */
-  isRequired?: (slot: Slot) => boolean;
+  isRequired?: (field: ReferenceField) => boolean;
   /**
    * When exports clear the reference: `always`, or unless the bindings of the workspace are requested. Absent: never.
    */
   clearedByExport?: 'always' | 'without-bindings';
   /** How a caller finds targets. */
-  discovery: { command: string; humanAuthorizationMayBeRequired: boolean };
+  lookupHint: { command: string; humanAuthorizationMayBeRequired: boolean };
 }
 
-/** Returns whether the values of the slot are chosen from a list, not typed. */
-export function isChosenFromList({ key, type }: Slot): boolean {
+/** Returns whether the values of the field are chosen from a list, not typed. */
+export function isChosenFromList({ key, type }: ReferenceField): boolean {
   return type === 'oauth-input' || type.endsWith('-selector') || (type === '' && !key.startsWith('manual'));
 }
 
@@ -58,76 +58,76 @@ function listCommand(path: string, humanAuthorizationMayBeRequired = false) {
 export const REFERENCE_KINDS: readonly ReferenceKind[] = [
   {
     kind: 'credential',
-    holds: ({ key, type }) =>
+    accepts: ({ key, type }) =>
       type === 'oauth-input' || type === 'credential-selector' || /^(?:\w+C|c)redential(?:s|Id)?$/.test(key),
     clearedByExport: 'always',
-    discovery: listCommand('credentials?workspaceId={workspaceId}', true),
+    lookupHint: listCommand('credentials?workspaceId={workspaceId}', true),
   },
-  { kind: 'env-var', holds: () => false, discovery: listCommand('secrets?workspaceId={workspaceId}') },
+  { kind: 'env-var', accepts: () => false, lookupHint: listCommand('secrets?workspaceId={workspaceId}') },
   {
     kind: 'knowledge-base',
-    holds: ({ key, type }) =>
+    accepts: ({ key, type }) =>
       type === 'knowledge-base-selector' || /^knowledgeBase(?:Ids?|Selector)$/.test(key),
     isRequired: ({ ownerType }) => ownerType === 'knowledge',
     clearedByExport: 'without-bindings',
-    discovery: listCommand('knowledge?workspaceId={workspaceId}'),
+    lookupHint: listCommand('knowledge?workspaceId={workspaceId}'),
   },
   {
     kind: 'knowledge-document',
-    holds: ({ ownerType, key, type }) =>
+    accepts: ({ ownerType, key, type }) =>
       type === 'document-selector' || (ownerType === 'knowledge' && /^document(?:Ids?|Selector)$/.test(key)),
     clearedByExport: 'without-bindings',
-    discovery: listCommand('knowledge/{knowledgeBaseId}/documents?workspaceId={workspaceId}'),
+    lookupHint: listCommand('knowledge/{knowledgeBaseId}/documents?workspaceId={workspaceId}'),
   },
   {
     kind: 'table',
-    holds: ({ ownerType, key, type }) =>
+    accepts: ({ ownerType, key, type }) =>
       type === 'table-selector' || (TABLE_TYPES.has(ownerType) && /^table(?:Id|Selector)$/.test(key)),
     isRequired: ({ ownerType }) => TABLE_TYPES.has(ownerType),
     clearedByExport: 'without-bindings',
-    discovery: listCommand('tables?workspaceId={workspaceId}'),
+    lookupHint: listCommand('tables?workspaceId={workspaceId}'),
   },
   {
     kind: 'file',
-    holds: ({ type }) => type === 'file-upload',
+    accepts: ({ type }) => type === 'file-upload',
     clearedByExport: 'without-bindings',
-    discovery: listCommand('files?workspaceId={workspaceId}'),
+    lookupHint: listCommand('files?workspaceId={workspaceId}'),
   },
   {
     kind: 'mcp-server',
-    holds: ({ ownerType, key, type }) =>
+    accepts: ({ ownerType, key, type }) =>
       type === 'mcp-server-selector' ||
       (MCP_TYPES.has(ownerType) && (key === 'serverId' || key === 'server')),
     isRequired: ({ ownerType }) => ownerType === 'mcp',
-    discovery: listCommand('mcp-servers?workspaceId={workspaceId}', true),
+    lookupHint: listCommand('mcp-servers?workspaceId={workspaceId}', true),
   },
   {
     kind: 'custom-tool',
-    holds: ({ key }) => key === 'customToolId',
-    discovery: listCommand('custom-tools?workspaceId={workspaceId}'),
+    accepts: ({ key }) => key === 'customToolId',
+    lookupHint: listCommand('custom-tools?workspaceId={workspaceId}'),
   },
   {
     kind: 'custom-block',
-    holds: ({ key, type }) => key === 'customBlockId' || type === 'custom-block',
+    accepts: ({ key, type }) => key === 'customBlockId' || type === 'custom-block',
     isRequired: () => true,
-    discovery: listCommand('catalog/blocks?workspaceId={workspaceId}'),
+    lookupHint: listCommand('catalog/blocks?workspaceId={workspaceId}'),
   },
   {
     kind: 'skill',
-    holds: ({ key }) => key === 'skillId',
-    discovery: listCommand('skills?workspaceId={workspaceId}'),
+    accepts: ({ key }) => key === 'skillId',
+    lookupHint: listCommand('skills?workspaceId={workspaceId}'),
   },
   {
     kind: 'sandbox',
-    holds: ({ key, type }) => type === 'sandbox-selector' || key === 'sandboxId',
-    discovery: listCommand('sandboxes?workspaceId={workspaceId}'),
+    accepts: ({ key, type }) => type === 'sandbox-selector' || key === 'sandboxId',
+    lookupHint: listCommand('sandboxes?workspaceId={workspaceId}'),
   },
   {
     kind: 'workflow',
-    holds: ({ ownerType, key, type }) =>
+    accepts: ({ ownerType, key, type }) =>
       type === 'workflow-selector' || (WORKFLOW_TYPES.has(ownerType) && key === 'workflowId'),
     isRequired: ({ ownerType }) => WORKFLOW_TYPES.has(ownerType),
     clearedByExport: 'without-bindings',
-    discovery: listCommand('workflows?workspaceId={workspaceId}'),
+    lookupHint: listCommand('workflows?workspaceId={workspaceId}'),
   },
 ];

@@ -6,10 +6,10 @@ import { badRequest } from '@heddle/api/areas';
 import { requirePositionsWithinLimit, Instructions, occurrenceKey, occurrenceName } from './instructions.ts';
 import type { Binding, Mapping, Target } from './instructions.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
-import type { KindName, Slot } from './kinds.ts';
+import type { KindName, ReferenceField } from './kinds.ts';
 import type { Destination, Lookups } from './lookups.ts';
 import type { Payload } from './payload.ts';
-import { MAX_OCCURRENCES, referencesOf, slotAt } from './references.ts';
+import { MAX_OCCURRENCES, referencesOf, referenceFieldAt } from './references.ts';
 import type { Occurrence } from './references.ts';
 import { rewriteReferences } from './rewrite.ts';
 import type { Assignment } from './rewrite.ts';
@@ -24,8 +24,8 @@ export interface PlannedBinding {
   occurrence: Occurrence;
 }
 
-/** How callers find targets of a kind. */
-export interface Discovery {
+/** Which API call lists possible targets of a kind. */
+export interface LookupHint {
   kind: KindName;
   command: string;
   humanAuthorizationMayBeRequired: boolean;
@@ -39,7 +39,7 @@ export interface ImportPlan {
   unresolvedBindings: PlannedBinding[];
   configuration: ConfigurationField[];
   unresolvedConfiguration: ConfigurationField[];
-  discovery: Discovery[];
+  discovery: LookupHint[];
   /** Required references that are cleared because this installation has no resources of their kind. */
   clearedBindings: PlannedBinding[];
 }
@@ -94,7 +94,7 @@ export async function planImport(
     unresolvedBindings: unresolvedReferences.map(toPlannedBinding),
     configuration,
     unresolvedConfiguration: configuration.filter(({ required, configured }) => required && !configured),
-    discovery: discoveryOf(unresolvedReferences, lookups),
+    discovery: lookupHintsOf(unresolvedReferences, lookups),
     clearedBindings: resolvedReferences
       .filter(
         (resolvedReference) =>
@@ -144,8 +144,10 @@ export function referencesClearedByExport({
   return manifest.references.flatMap(({ kind, sourceId, occurrences }) =>
     occurrences.flatMap((occurrence): Reference[] => {
       if (kind === 'env-var' || referencedKeys.has(occurrenceKey(occurrence))) return [];
-      const slot = slotOf(fields, occurrence, kind);
-      return slot ? [{ kind, sourceId, required: isRequired(kind, slot), occurrence }] : [];
+      const referenceField = referenceFieldOf(fields, occurrence, kind);
+      return referenceField
+        ? [{ kind, sourceId, required: isRequired(kind, referenceField), occurrence }]
+        : [];
     }),
   );
 }
@@ -154,24 +156,27 @@ function fieldsByKey(graph: PortableGraph): Map<string, Field> {
   return new Map([...fieldsOf(graph)].map((field) => [JSON.stringify([field.blockId, field.key]), field]));
 }
 
-/** Returns the slot of an occurrence if it holds ids of the kind. */
-function slotOf(
+/** Returns the field of an occurrence if it holds ids of the kind. */
+function referenceFieldOf(
   fields: ReadonlyMap<string, Field>,
   occurrence: Occurrence,
   kind: KindName,
-): Slot | undefined {
+): ReferenceField | undefined {
   const field = fields.get(JSON.stringify([occurrence.blockId, occurrence.subBlockKey]));
   if (!field || occurrence.encoding === 'environment') return undefined;
-  const slot = slotAt(field, occurrence.valuePath);
-  return slot && kindOf(slot)?.kind === kind ? slot : undefined;
+  const referenceField = referenceFieldAt(field, occurrence.valuePath);
+  return referenceField && kindOf(referenceField)?.kind === kind ? referenceField : undefined;
 }
 
-function kindOf(slot: Slot): (typeof REFERENCE_KINDS)[number] | undefined {
-  return REFERENCE_KINDS.find(({ holds }) => holds(slot));
+function kindOf(referenceField: ReferenceField): (typeof REFERENCE_KINDS)[number] | undefined {
+  return REFERENCE_KINDS.find(({ accepts }) => accepts(referenceField));
 }
 
-function isRequired(kind: KindName, slot: Slot): boolean {
-  return REFERENCE_KINDS.find((referenceKind) => referenceKind.kind === kind)?.isRequired?.(slot) ?? false;
+function isRequired(kind: KindName, referenceField: ReferenceField): boolean {
+  return (
+    REFERENCE_KINDS.find((referenceKind) => referenceKind.kind === kind)?.isRequired?.(referenceField) ??
+    false
+  );
 }
 
 type ExistingIds = ReadonlyMap<KindName, ReadonlySet<string>>;
@@ -228,9 +233,14 @@ function resolveBindings(
   if (bindings.length === 0) return [];
   const fields = fieldsByKey(graph);
   return bindings.map(({ kind, targetId, ...occurrence }) => {
-    const slot = slotOf(fields, occurrence, kind);
-    if (!slot) throw badRequest(`${occurrenceName(occurrence)} cannot have a ${kind}`);
-    const reference = { kind, sourceId: targetId ?? '', required: isRequired(kind, slot), occurrence };
+    const referenceField = referenceFieldOf(fields, occurrence, kind);
+    if (!referenceField) throw badRequest(`${occurrenceName(occurrence)} cannot have a ${kind}`);
+    const reference = {
+      kind,
+      sourceId: targetId ?? '',
+      required: isRequired(kind, referenceField),
+      occurrence,
+    };
     return resolveTo(reference, targetId, existingIdsByKind);
   });
 }
@@ -256,18 +266,18 @@ function targetsByBlock(resolvedReferences: readonly ResolvedReference[]): Map<s
   return targetsByBlockId;
 }
 
-function discoveryOf(unresolvedReferences: readonly ResolvedReference[], lookups: Lookups): Discovery[] {
+function lookupHintsOf(unresolvedReferences: readonly ResolvedReference[], lookups: Lookups): LookupHint[] {
   const kinds = new Set(unresolvedReferences.map(({ reference }) => reference.kind));
   return REFERENCE_KINDS.filter(({ kind }) => kinds.has(kind) && kind in lookups).map(
-    ({ kind, discovery }) => ({
+    ({ kind, lookupHint }) => ({
       kind,
-      ...discovery,
+      ...lookupHint,
     }),
   );
 }
 
 /** Returns the graph without the credentials that the file names. */
-export function withoutForeignCredentials(graph: PortableGraph): PortableGraph {
+export function clearCredentials(graph: PortableGraph): PortableGraph {
   const assignments = [...referencesOf(graph, REFERENCE_KINDS)]
     .filter(({ kind }) => kind === 'credential')
     .map(({ occurrence }) => ({ occurrence, targetId: null }));

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { fieldsOf, textOf } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
 import { isChosenFromList } from './kinds.ts';
-import type { KindName, ReferenceKind, Slot } from './kinds.ts';
+import type { KindName, ReferenceKind, ReferenceField } from './kinds.ts';
 import { isToolList, parseList } from './sanitize.ts';
 
 /** How a value encodes the ids of an occurrence. */
@@ -47,7 +47,7 @@ export const REFUSED_KEYS: ReadonlySet<string> = new Set(['__proto__', 'prototyp
 /** Environment placeholders in text. */
 export const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 
-type Kinds = readonly Pick<ReferenceKind, 'kind' | 'holds' | 'isRequired'>[];
+type Kinds = readonly Pick<ReferenceKind, 'kind' | 'accepts' | 'isRequired'>[];
 
 /** Yields every reference of a graph that a manifest can contain, in the order of the graph. */
 export function* referencesOf(graph: PortableGraph, kinds: Kinds): Generator<FoundReference> {
@@ -84,8 +84,11 @@ export function manifestOf(references: Iterable<FoundReference>): {
   return { manifest: { version: 1, references: [...referencesByKey.values()] }, isComplete: true };
 }
 
-/** Returns the slot at a path of a field; undefined when the field has none there. */
-export function slotAt(field: Field, path: readonly (string | number)[]): Slot | undefined {
+/** Returns the reference field at a path of a field; undefined when the field has none there. */
+export function referenceFieldAt(
+  field: Field,
+  path: readonly (string | number)[],
+): ReferenceField | undefined {
   const [index, ...memberPath] = path;
   if (index === undefined) return { ownerType: field.blockType, key: field.key, type: field.type };
   const list = structuredValue(field);
@@ -99,16 +102,16 @@ export function slotAt(field: Field, path: readonly (string | number)[]): Slot |
 
 interface IdLocation {
   kind: Kinds[number];
-  slot: Slot;
+  referenceField: ReferenceField;
   path: (string | number)[];
   value: Json;
 }
 
 /** Yields the locations in a field that have ids: the field itself, or members of tools and skills. */
 function* findIdLocations(field: Field, kinds: Kinds): Generator<IdLocation> {
-  const fieldSlot = { ownerType: field.blockType, key: field.key, type: field.type };
-  const kind = kinds.find(({ holds }) => holds(fieldSlot));
-  if (kind) yield { kind, slot: fieldSlot, path: [], value: field.value };
+  const topLevelField = { ownerType: field.blockType, key: field.key, type: field.type };
+  const kind = kinds.find(({ accepts }) => accepts(topLevelField));
+  if (kind) yield { kind, referenceField: topLevelField, path: [], value: field.value };
   const list = structuredValue(field);
   if (kind || !isToolOrSkillList(field) || !Array.isArray(list)) return;
   for (const [index, item] of list.entries()) {
@@ -119,18 +122,21 @@ function* findIdLocations(field: Field, kinds: Kinds): Generator<IdLocation> {
     if (isJsonObject(params)) members.push([['params'], params]);
     for (const [prefix, object] of members) {
       for (const [key, value] of Object.entries(object)) {
-        const slot = { ownerType, key, type: '' };
-        const memberKind = kinds.find(({ holds }) => holds(slot));
+        const memberField = { ownerType, key, type: '' };
+        const memberKind = kinds.find(({ accepts }) => accepts(memberField));
         if (memberKind && isAllowedKey(key))
-          yield { kind: memberKind, slot, path: [index, ...prefix, key], value };
+          yield { kind: memberKind, referenceField: memberField, path: [index, ...prefix, key], value };
       }
     }
   }
 }
 
 /** Yields a reference for each id at a location. */
-function* idReferences(field: Field, { kind, slot, path, value }: IdLocation): Generator<FoundReference> {
-  const required = kind.isRequired?.(slot) ?? false;
+function* idReferences(
+  field: Field,
+  { kind, referenceField, path, value }: IdLocation,
+): Generator<FoundReference> {
+  const required = kind.isRequired?.(referenceField) ?? false;
   const { encoding, ids } = decodeIds(value);
   const positions = new Map<string, number[]>();
   for (const [position, id] of ids.entries()) {
@@ -145,7 +151,7 @@ function* idReferences(field: Field, { kind, slot, path, value }: IdLocation): G
       encoding,
       ...(encoding !== 'scalar' && { positions: idPositions }),
     };
-    yield { kind: kind.kind, sourceId, required, isChosen: isChosenFromList(slot), occurrence };
+    yield { kind: kind.kind, sourceId, required, isChosen: isChosenFromList(referenceField), occurrence };
   }
 }
 

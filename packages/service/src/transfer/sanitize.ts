@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isEmpty, isReferenceOrPlaceholder, textOf } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
-import type { Slot } from './kinds.ts';
+import type { ReferenceField } from './kinds.ts';
 import { clearSecret, isSecretName, withoutSecrets } from './secrets.ts';
 
 /** A field whose value the export has cleared. */
@@ -66,8 +66,8 @@ export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): S
         return [];
       }
       const originalValue = getOwn(field, 'value') ?? null;
-      const slot = { ownerType: textOf(block, 'type'), key, type: textOf(field, 'type') };
-      const value = sanitizeValue(originalValue, slot, keepBindings);
+      const referenceField = { ownerType: textOf(block, 'type'), key, type: textOf(field, 'type') };
+      const value = sanitizeValue(originalValue, referenceField, keepBindings);
       if (isEmpty(value) && !isEmpty(originalValue)) clearedFields.push({ ...blockRef, key });
       return [[key, { ...field, value }]];
     });
@@ -85,23 +85,25 @@ export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): S
   };
 }
 
-function sanitizeValue(value: Json, slot: Slot, keepBindings: boolean): Json {
-  if (slot.type === 'table' || DEPLOYMENT_KEY.test(slot.key)) return null;
-  if (mustClear(slot, keepBindings)) return isReferenceOrPlaceholder(value) ? value : null;
-  if (slot.type === 'password' || isSecretName(slot.key)) return clearSecret(value);
-  const cleanValue = withoutSecrets(slot.type === 'file-upload' ? withoutUrls(value) : value);
-  return isToolList(slot) ? sanitizeTools(cleanValue, keepBindings) : cleanValue;
+function sanitizeValue(value: Json, field: ReferenceField, keepBindings: boolean): Json {
+  if (field.type === 'table' || DEPLOYMENT_KEY.test(field.key)) return null;
+  if (mustClear(field, keepBindings)) return isReferenceOrPlaceholder(value) ? value : null;
+  if (field.type === 'password' || isSecretName(field.key)) return clearSecret(value);
+  const cleanValue = withoutSecrets(field.type === 'file-upload' ? withoutUrls(value) : value);
+  return isToolList(field) ? sanitizeTools(cleanValue, keepBindings) : cleanValue;
 }
 
-function mustClear(slot: Slot, keepBindings: boolean): boolean {
-  const kind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
+function mustClear(field: ReferenceField, keepBindings: boolean): boolean {
+  const kind = REFERENCE_KINDS.find(({ accepts }) => accepts(field));
   if (kind?.clearedByExport === 'always') return true;
   if (keepBindings) return false;
-  return kind?.clearedByExport !== undefined || SELECTOR_TYPES.has(slot.type) || SELECTOR_KEYS.has(slot.key);
+  return (
+    kind?.clearedByExport !== undefined || SELECTOR_TYPES.has(field.type) || SELECTOR_KEYS.has(field.key)
+  );
 }
 
 /** Returns whether the field has tools of an agent, even if it has another type. */
-export function isToolList({ key, type }: Pick<Slot, 'key' | 'type'>): boolean {
+export function isToolList({ key, type }: Pick<ReferenceField, 'key' | 'type'>): boolean {
   return type === 'tool-input' || key === 'tools';
 }
 

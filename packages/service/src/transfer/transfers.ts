@@ -25,7 +25,7 @@ import {
 import type { ImportFile } from './import.ts';
 import { storeLookups } from './lookups.ts';
 import type { Lookups } from './lookups.ts';
-import { isReady, planImport, withoutForeignCredentials } from './plan.ts';
+import { isReady, planImport, clearCredentials } from './plan.ts';
 import type { ImportPlan } from './plan.ts';
 import { addReceipt, findReceipt, readPageOfReceipts, findReceiptOfRequest } from './receipts.ts';
 import type { ReceiptPosition, ReceiptsQuery } from './receipts.ts';
@@ -148,7 +148,7 @@ export class Transfers {
     { file, plan, requestKey, recordAudit }: ApplyOptions,
   ): Promise<ImportResult | undefined> {
     const warnings = warningsOf(file, plan);
-    const graph = requestKey ? plan.graph : withoutForeignCredentials(plan.graph);
+    const graph = requestKey ? plan.graph : clearCredentials(plan.graph);
     const { graph: newGraph, idMap } = regenerateIds(graph, randomUUID);
     const draft: PortableGraph = { ...newGraph, ...(graph.metadata && { metadata: graph.metadata }) };
     const operationId = randomUUID();

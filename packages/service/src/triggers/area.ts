@@ -51,28 +51,29 @@ export function triggers({
 function openTriggers(context: AreaContext, registry: Triggers): TriggerAreaServices {
   const { queue, database, repeat } = context;
   if (!queue || !database)
-    throw new TypeError('Triggers need reservations with a queue, because their runs are asynchronous.');
+    throw new TypeError('Triggers start asynchronous runs, so `ports.reservations` must have a `queue`.');
   const { types } = registry;
   const services = { ...context, queue, db: database as Db };
   const schedules = new Map(
     [...types].filter((entry): entry is [string, ScheduleType] => entry[1].kind === 'schedule'),
   );
-  const notifyEventsHeld = (): void => registry.notifyEventsHeld();
+  const notifyEventsWaiting = (): void => registry.notifyEventsWaiting();
   const releaser =
     types.size === 0 ? undefined : new FlowReleaser({ ...services, repeat, db: database as never });
   const scheduler =
     schedules.size === 0
       ? undefined
-      : new Scheduler({ ...services, repeat, notifyEventsHeld, types: schedules });
+      : new Scheduler({ ...services, repeat, notifyEventsWaiting, types: schedules });
   const unsubscribeFunctions = [
     registry.onChange(() => scheduler?.wake()),
-    registry.onEventsHeld(() => releaser?.checkNow()),
+    registry.onEventsWaiting(() => releaser?.checkNow()),
   ];
   return {
     ...services,
     types,
-    ...{ notifyEventsHeld, notifyChanged: () => registry.notifyChanged() },
-    recordDesiredHooks: (transaction, workflow) => registry.recordDesiredHooks(transaction, workflow),
+    ...{ notifyEventsWaiting, notifyChanged: () => registry.notifyChanged() },
+    recordDesiredRegistrations: (transaction, workflow) =>
+      registry.recordDesiredRegistrations(transaction, workflow),
     close: async () => {
       for (const unsubscribe of unsubscribeFunctions) unsubscribe();
       await scheduler?.close();

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { createFlowTables } from './flow/migration.ts';
-import { addHookProviders, createHookTable } from './hooks/migration.ts';
+import { addRegistrationProviders, createRegistrationTable } from './registrations/migration.ts';
 
 async function createTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema
@@ -59,6 +59,6 @@ async function createTables({ schema }: Kysely<unknown>): Promise<void> {
 export const TRIGGER_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => createTables(db) },
   '0002': { up: (db: Kysely<unknown>) => createFlowTables(db) },
-  '0003': { up: (db: Kysely<unknown>) => createHookTable(db) },
-  '0004': { up: (db: Kysely<unknown>) => addHookProviders(db) },
+  '0003': { up: (db: Kysely<unknown>) => createRegistrationTable(db) },
+  '0004': { up: (db: Kysely<unknown>) => addRegistrationProviders(db) },
 };

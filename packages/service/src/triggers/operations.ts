@@ -30,13 +30,13 @@ export interface TriggerServices extends FireServices {
   types: ReadonlyMap<string, TriggerType>;
   /** Reports that a trigger has changed. */
   notifyChanged: () => void;
-  /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
-  recordDesiredHooks: (
+  /** Records which registrations at providers a workflow needs, in the transaction that changes its triggers. */
+  recordDesiredRegistrations: (
     transaction: unknown,
     workflow: { workflowId: string; nowMs: number },
   ) => Promise<void>;
   /** Reports that an event waits for flow control. */
-  notifyEventsHeld: () => void;
+  notifyEventsWaiting: () => void;
 }
 
 const defineOperation = operationFactory<TriggerServices>();
@@ -275,7 +275,7 @@ async function isClaimed(db: Db, row: LiveTrigger, dueMs: number): Promise<boole
 /** A run that was queued, or waits for flow control. */
 interface AcceptedRun {
   runId: string;
-  isHeld: boolean;
+  isWaiting: boolean;
 }
 
 /** Queues the run in the transaction. Throws 409 if flow control drops it. */
@@ -283,7 +283,7 @@ async function queueRun(tx: Db, admittedRun: AdmittedRun, nowMs: number): Promis
   const decision = await queueDueRun(tx, admittedRun, nowMs);
   if (decision?.state === 'dropped')
     throw conflict(`The flow control of the trigger drops the run (${decision.reason})`);
-  return { runId: decision?.runId ?? admittedRun.run.runId, isHeld: decision !== undefined };
+  return { runId: decision?.runId ?? admittedRun.run.runId, isWaiting: decision !== undefined };
 }
 
 /**
@@ -291,7 +291,7 @@ async function queueRun(tx: Db, admittedRun: AdmittedRun, nowMs: number): Promis
  * queued run, releases the admission and returns no id.
  */
 async function writeAndSubmit(
-  { db, queue, notifyEventsHeld }: TriggerServices,
+  { db, queue, notifyEventsWaiting }: TriggerServices,
   { run, release }: AdmittedRun,
   write: (tx: Db) => Promise<AcceptedRun | undefined>,
 ): Promise<{ runId?: string }> {
@@ -302,7 +302,7 @@ async function writeAndSubmit(
     if (!acceptedRun) release?.();
   }
   if (!acceptedRun) return {};
-  if (acceptedRun.isHeld) notifyEventsHeld();
+  if (acceptedRun.isWaiting) notifyEventsWaiting();
   else queue.submit({ ...run, release });
   return { runId: acceptedRun.runId };
 }
@@ -324,7 +324,7 @@ async function updateTrigger(
       .executeTakeFirst();
     // The workflow was undeployed, or another version has become live.
     if (!changedRow) throw notFound('Trigger');
-    await services.recordDesiredHooks(tx, { workflowId: row.workflow_id, nowMs: services.now() });
+    await services.recordDesiredRegistrations(tx, { workflowId: row.workflow_id, nowMs: services.now() });
     await recordAudit({ resourceId: row.id }, tx);
     return changedRow;
   });

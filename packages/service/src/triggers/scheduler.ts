@@ -35,7 +35,7 @@ export interface SchedulerOptions extends FireServices {
   repeat: AreaContext['repeat'];
   types: ReadonlyMap<string, ScheduleType>;
   /** Reports that events wait for flow control. */
-  notifyEventsHeld: () => void;
+  notifyEventsWaiting: () => void;
 }
 
 /** Starts the runs of triggers when they are due. Several processes can share one database. */
@@ -185,7 +185,7 @@ export class Scheduler {
       for (const run of admittedRuns) if (!queuedRuns.has(run)) run.release?.();
     }
     for (const { run, release } of queuedRuns) this.#options.queue.submit({ ...run, release });
-    if (admittedRuns.some(({ flowEvent }) => flowEvent)) this.#options.notifyEventsHeld();
+    if (admittedRuns.some(({ flowEvent }) => flowEvent)) this.#options.notifyEventsWaiting();
     return advancedCount;
   }
 }

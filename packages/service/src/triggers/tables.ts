@@ -1,4 +1,4 @@
-import type { ProviderHookRow } from './hooks/tables.ts';
+import type { WebhookRegistrationRow } from './registrations/tables.ts';
 import type { AuditRow, ReservationRow, WorkflowRow } from '../store/schema.ts';
 
 // Times are milliseconds. PostgreSQL returns them as strings: see `withNumericTimes`.
@@ -60,7 +60,7 @@ export interface TriggerFireRow {
 export interface TriggerTables {
   triggers: TriggerRow;
   trigger_fires: TriggerFireRow;
-  provider_hooks: ProviderHookRow;
+  provider_hooks: WebhookRegistrationRow;
   workflows: WorkflowRow;
   claims: ReservationRow;
   audit: AuditRow;

@@ -15,11 +15,17 @@ import { countRunResults, readRunResults } from './run-results.ts';
 import type { RunResults, LoggedRun, TraceServices } from './run-results.ts';
 import { deleteCursors } from './feeds/store.ts';
 import type { FeedDb } from './feeds/store.ts';
-import { hookProblem, findHookStates } from './hooks/views.ts';
-import type { HookState } from './hooks/views.ts';
-import { findArchivedWorkflowIdsWithHooks, recordDesiredHooks } from './hooks/desired-hooks.ts';
-import type { HookDependencies, HookSettings } from './hooks/desired-hooks.ts';
-import type { HookTables } from './hooks/database.ts';
+import { registrationProblem, findRegistrationStates } from './registrations/views.ts';
+import type { RegistrationState } from './registrations/views.ts';
+import {
+  findArchivedWorkflowIdsWithRegistrations,
+  recordDesiredRegistrations,
+} from './registrations/desired-registrations.ts';
+import type {
+  RegistrationDependencies,
+  RegistrationSettings,
+} from './registrations/desired-registrations.ts';
+import type { WebhookRegistrationTables } from './registrations/database.ts';
 import type { TriggerType } from './types.ts';
 import { activatePaths, findWebhooks } from './webhooks/paths.ts';
 import type { WebhookTables } from './webhooks/tables.ts';
@@ -28,23 +34,25 @@ import type { WebhookTables } from './webhooks/tables.ts';
 export interface TriggerState {
   kinds: ReadonlySet<TriggerType['kind']>;
   webhooks: readonly { blockId: string; provider: string; path: string }[];
-  hooks: readonly HookState[];
+  registrations: readonly RegistrationState[];
   warnings: string[];
 }
 
-const NO_HOOKS: HookSettings = { unavailableReason: 'This server creates no webhook registrations.' };
+const NO_REGISTRATIONS: RegistrationSettings = {
+  unavailableReason: 'This server creates no webhook registrations.',
+};
 
 /** Changes the triggers of workflows in the transactions that change the workflows. */
 export class Triggers {
   readonly types: ReadonlyMap<string, TriggerType>;
-  readonly hookDependencies: HookDependencies;
+  readonly registrationDependencies: RegistrationDependencies;
   readonly #changeListeners = new Set<() => void>();
-  readonly #heldEventListeners = new Set<() => void>();
+  readonly #waitingEventListeners = new Set<() => void>();
 
-  /** `settings`: whether hooks can be created at providers. */
-  constructor(types: readonly TriggerType[] = [], settings: HookSettings = NO_HOOKS) {
+  /** `settings`: whether registrations can be created at providers. */
+  constructor(types: readonly TriggerType[] = [], settings: RegistrationSettings = NO_REGISTRATIONS) {
     this.types = new Map(types.map((type) => [type.type, type]));
-    this.hookDependencies = { types: this.types, settings };
+    this.registrationDependencies = { types: this.types, settings };
   }
 
   /**
@@ -63,7 +71,7 @@ export class Triggers {
   async activate(transaction: unknown, activation: Activation): Promise<void> {
     await activateTriggers(transaction as Db, activation);
     await activatePaths(transaction as Kysely<WebhookTables>, activation);
-    await this.recordDesiredHooks(transaction, activation);
+    await this.recordDesiredRegistrations(transaction, activation);
     await activateEvents(transaction, activation);
     const { workspaceId, workflowId, version, nowMs: happenedMs } = activation;
     const fields = { workspaceId, workflowId, happenedMs, details: { version } };
@@ -77,7 +85,7 @@ export class Triggers {
   ): Promise<void> {
     const { nowMs: happenedMs, ...fields } = workflow;
     await deactivateTriggers(transaction as Db, fields.workflowId);
-    await this.recordDesiredHooks(transaction, workflow);
+    await this.recordDesiredRegistrations(transaction, workflow);
     await deactivateEvents(transaction, fields.workflowId);
     await recordEvents(transaction, [{ kind: 'workflow_undeployed', ...fields, happenedMs }]);
     await deleteCursors(transaction as FeedDb, [fields.workflowId]);
@@ -89,11 +97,11 @@ export class Triggers {
     { workspaceId, nowMs }: { workspaceId: string; nowMs: number },
   ): Promise<void> {
     await deleteCursors(transaction as FeedDb, await stopArchivedTriggers(transaction as Db, workspaceId));
-    for (const workflowId of await findArchivedWorkflowIdsWithHooks(
-      transaction as Kysely<HookTables>,
+    for (const workflowId of await findArchivedWorkflowIdsWithRegistrations(
+      transaction as Kysely<WebhookRegistrationTables>,
       workspaceId,
     ))
-      await this.recordDesiredHooks(transaction, { workflowId, nowMs });
+      await this.recordDesiredRegistrations(transaction, { workflowId, nowMs });
   }
 
   /** Starts the triggers of a restored workflow again. */
@@ -102,12 +110,19 @@ export class Triggers {
     workflow: { workflowId: string; nowMs: number },
   ): Promise<void> {
     await startRestoredTriggers(transaction as Db, this.types, workflow);
-    await this.recordDesiredHooks(transaction, workflow);
+    await this.recordDesiredRegistrations(transaction, workflow);
   }
 
-  /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
-  recordDesiredHooks(transaction: unknown, workflow: { workflowId: string; nowMs: number }): Promise<void> {
-    return recordDesiredHooks(transaction as Kysely<HookTables>, this.hookDependencies, workflow);
+  /** Records which registrations at providers a workflow needs, in the transaction that changes its triggers. */
+  recordDesiredRegistrations(
+    transaction: unknown,
+    workflow: { workflowId: string; nowMs: number },
+  ): Promise<void> {
+    return recordDesiredRegistrations(
+      transaction as Kysely<WebhookRegistrationTables>,
+      this.registrationDependencies,
+      workflow,
+    );
   }
 
   /**
@@ -132,10 +147,13 @@ export class Triggers {
   ): Promise<void> {
     if (results.size === 0) return;
     for (const workflowId of await countRunResults(transaction as Db, runs, { results, nowMs }))
-      await this.recordDesiredHooks(transaction, { workflowId, nowMs });
+      await this.recordDesiredRegistrations(transaction, { workflowId, nowMs });
   }
 
-  /** Returns the triggers of the live version of a workflow, and warnings for suspended triggers and failed hooks. */
+  /**
+   * Returns the triggers of the live version of a workflow, and warnings for suspended triggers and failed
+   * registrations.
+   */
   async stateOf(database: unknown, workflowId: string): Promise<TriggerState> {
     const rows = await (database as Db)
       .selectFrom('triggers')
@@ -151,10 +169,18 @@ export class Triggers {
     );
     const kinds = new Set(rows.map(({ type }) => this.types.get(type)?.kind ?? 'schedule'));
     const webhooks = await findWebhooks(database as Kysely<WebhookTables>, workflowId);
-    const hooks = await findHookStates(database as Kysely<HookTables>, workflowId);
-    const failedHooks = hooks.filter(({ state }) => state === 'failed');
-    warnings.push(...failedHooks.map(hookProblem));
-    return { kinds, hooks, webhooks: webhooks.flatMap((webhook) => this.#webhookStates(webhook)), warnings };
+    const registrations = await findRegistrationStates(
+      database as Kysely<WebhookRegistrationTables>,
+      workflowId,
+    );
+    const failedRegistrations = registrations.filter(({ state }) => state === 'failed');
+    warnings.push(...failedRegistrations.map(registrationProblem));
+    return {
+      kinds,
+      registrations,
+      webhooks: webhooks.flatMap((webhook) => this.#webhookStates(webhook)),
+      warnings,
+    };
   }
 
   /** Returns the state of a webhook; empty if this process does not support its type. */
@@ -175,13 +201,13 @@ export class Triggers {
   }
 
   /** Reports that an event waits for flow control. */
-  notifyEventsHeld(): void {
-    for (const listener of this.#heldEventListeners) listener();
+  notifyEventsWaiting(): void {
+    for (const listener of this.#waitingEventListeners) listener();
   }
 
   /** Calls `listener` when events wait for flow control. Returns a function that stops the calls. */
-  onEventsHeld(listener: () => void): () => void {
-    this.#heldEventListeners.add(listener);
-    return () => this.#heldEventListeners.delete(listener);
+  onEventsWaiting(listener: () => void): () => void {
+    this.#waitingEventListeners.add(listener);
+    return () => this.#waitingEventListeners.delete(listener);
   }
 }

@@ -1,13 +1,13 @@
 import type { WebhookType } from '@heddle/api/webhooks';
 import type { JsonObject } from '@heddle/core';
 import type { TriggerInfo } from '@heddle/core/drafts';
-import type { EventRule, FeedTrigger, ProviderHook, SchedulePolicy } from '@heddle/engine/triggers';
+import type { EventRule, FeedTrigger, WebhookRegistrar, SchedulePolicy } from '@heddle/engine/triggers';
 
 /** A type of trigger that this process fires. `@heddle/blocks/triggers` has the built-in types. */
 export type TriggerType = ScheduleType | WebhookTriggerType | EventTriggerType | FeedTrigger;
 
 /** A type of trigger that fires on requests of another system. Its webhook may be created at that system. */
-export type WebhookTriggerType = WebhookType & { hook?: ProviderHook };
+export type WebhookTriggerType = WebhookType & { registrar?: WebhookRegistrar };
 
 /** A type of trigger that fires at certain times (due times), in milliseconds. */
 export interface ScheduleType extends TriggerInfo {

@@ -13,12 +13,16 @@ export type DeployedTrigger = LiveTrigger & JoinedColumns;
 interface JoinedColumns {
   workflowName: string;
   folder_path: string;
-  /** Error of the hook at the provider; null: the trigger has no hook, or the hook has no error. */
-  hookError: string | null;
-  hookExpiresMs: number | string | null;
+  /**
+   * Error of the registration at the provider; null: the trigger has no registration, or the registration has no error.
+   */
+  registrationError: string | null;
+  registrationExpiresMs: number | string | null;
 }
 
-/** Selects triggers of live versions, with the name and folder of their workflow, and the state of their hook. */
+/**
+ * Selects triggers of live versions, with the name and folder of their workflow, and the state of their registration.
+ */
 export function selectDeployedTriggers(db: Db) {
   return db
     .selectFrom('triggers')
@@ -30,16 +34,21 @@ export function selectDeployedTriggers(db: Db) {
     )
     .selectAll('triggers')
     .select(['workflows.name as workflowName', 'workflows.folder_path'])
-    .select(['provider_hooks.error as hookError', 'provider_hooks.expires_ms as hookExpiresMs'])
+    .select([
+      'provider_hooks.error as registrationError',
+      'provider_hooks.expires_ms as registrationExpiresMs',
+    ])
     .where('workflows.archived_at', 'is', null)
     .where('triggers.version', 'is not', null);
 }
 
 /** Returns the row; undefined for a trigger without a live version. */
 export function toDeployedTrigger(row: TriggerRow & JoinedColumns): DeployedTrigger | undefined {
-  const { workflowName, folder_path, hookError, hookExpiresMs } = row;
+  const { workflowName, folder_path, registrationError, registrationExpiresMs } = row;
   const trigger = withNumericTimes(row);
-  return isLive(trigger) ? { ...trigger, workflowName, folder_path, hookError, hookExpiresMs } : undefined;
+  return isLive(trigger)
+    ? { ...trigger, workflowName, folder_path, registrationError, registrationExpiresMs }
+    : undefined;
 }
 
 /** Returns the trigger as the API represents it. */
@@ -55,8 +64,8 @@ export function triggerView(row: DeployedTrigger): z.output<typeof schemas.trigg
     health: {
       lastCheckAt: timeOf(row.last_check_ms),
       lastEventAt: timeOf(row.last_fired_ms),
-      expiresAt: timeOf(row.hookExpiresMs === null ? null : Number(row.hookExpiresMs)),
-      lastError: row.hookError ?? row.last_error,
+      expiresAt: timeOf(row.registrationExpiresMs === null ? null : Number(row.registrationExpiresMs)),
+      lastError: row.registrationError ?? row.last_error,
       failures: row.failures,
       failingSince: timeOf(row.failing_since_ms),
     },

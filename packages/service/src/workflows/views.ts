@@ -1,6 +1,6 @@
 import type { ListedWorkflow } from '../store/list-query.ts';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
-import { hookProblem } from '../triggers/hooks/views.ts';
+import { registrationProblem } from '../triggers/registrations/views.ts';
 import type { TriggerState } from '../triggers/triggers.ts';
 import type { TriggerType } from '../triggers/types.ts';
 import type { WorkflowServices } from './context.ts';
@@ -27,13 +27,13 @@ export async function toListItems(
   }));
 }
 
-const NO_TRIGGERS: Pick<TriggerState, 'kinds' | 'hooks'> = { kinds: new Set(), hooks: [] };
+const NO_TRIGGERS: Pick<TriggerState, 'kinds' | 'registrations'> = { kinds: new Set(), registrations: [] };
 
-/** Returns the state of a workflow's deployment. `kinds`, `hooks`: the triggers of its live version. */
+/** Returns the state of a workflow's deployment. `kinds`, `registrations`: the triggers of its live version. */
 export function deploymentOf(
   row: WorkflowRow,
   activeVersionRow: VersionRow | undefined,
-  { kinds, hooks }: Pick<TriggerState, 'kinds' | 'hooks'> = NO_TRIGGERS,
+  { kinds, registrations }: Pick<TriggerState, 'kinds' | 'registrations'> = NO_TRIGGERS,
 ) {
   const deployedAt = row.deployed_at ?? activeVersionRow?.created_at ?? '';
   // A deployed version is live from its creation. An activated version became live later.
@@ -48,7 +48,9 @@ export function deploymentOf(
     triggerKinds.some((kind) => kinds.has(kind)) ? 'ready' : 'not_applicable';
   // `webhooks` includes feeds, because both start runs for events of other systems.
   const readiness = {
-    webhooks: hooks.some(({ state }) => state !== 'active') ? 'pending' : readinessOf('webhook', 'feed'),
+    webhooks: registrations.some(({ state }) => state !== 'active')
+      ? 'pending'
+      : readinessOf('webhook', 'feed'),
     schedules: readinessOf('schedule'),
     mcp: 'not_applicable',
   };
@@ -66,30 +68,33 @@ export function deploymentOf(
           isCurrent: true,
           readiness,
           requestedAt: deployedAt,
-          ...progressOf(hooks, deployedAt),
+          ...progressOf(registrations, deployedAt),
         }
       : null,
   };
 }
 
 /**
- * Returns the progress of a deployment. The deployment is active when all its hooks (webhook registrations) are active,
- * because a missing hook receives nothing.
+ * Returns the progress of a deployment. The deployment is active when all its webhook registrations are active,
+ * because a missing registration receives nothing.
  */
-function progressOf(hooks: TriggerState['hooks'], deployedAt: string) {
-  const failedHook = hooks.find(({ state }) => state === 'failed');
-  if (failedHook) {
+function progressOf(registrations: TriggerState['registrations'], deployedAt: string) {
+  const failedRegistration = registrations.find(({ state }) => state === 'failed');
+  if (failedRegistration) {
     const error = {
       code: 'HOOK_FAILED',
-      message: hookProblem(failedHook),
-      retryable: failedHook.isRetryable,
+      message: registrationProblem(failedRegistration),
+      retryable: failedRegistration.isRetryable,
     };
     return { status: 'failed' as const, activatedAt: null, error };
   }
-  if (hooks.some(({ state }) => state === 'preparing'))
+  if (registrations.some(({ state }) => state === 'preparing'))
     return { status: 'preparing' as const, activatedAt: null, error: null };
-  const lastActivationMs = Math.max(Date.parse(deployedAt), ...hooks.map(({ active_ms: ms }) => ms ?? 0));
-  const activatedAt = hooks.length === 0 ? deployedAt : new Date(lastActivationMs).toISOString();
+  const lastActivationMs = Math.max(
+    Date.parse(deployedAt),
+    ...registrations.map(({ active_ms: ms }) => ms ?? 0),
+  );
+  const activatedAt = registrations.length === 0 ? deployedAt : new Date(lastActivationMs).toISOString();
   return { status: 'active' as const, activatedAt, error: null };
 }
 

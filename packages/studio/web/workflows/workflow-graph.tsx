@@ -1,5 +1,5 @@
 import type { JsonObject } from '@heddle/core';
-import { toDrawnGraph } from '@heddle/core/drawing';
+import { toDiagram } from '@heddle/core/diagram';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { BlockGraph } from '../graph/graph.tsx';
@@ -38,7 +38,7 @@ interface LoadedGraphProps extends Pick<GraphProps, 'blockId' | 'updateSearch'> 
 
 function LoadedGraph({ state, blockId, updateSearch }: LoadedGraphProps) {
   // The state comes from a response, so it is JSON.
-  const graph = useMemo(() => toDrawnGraph(state as unknown as JsonObject), [state]);
+  const graph = useMemo(() => toDiagram(state as unknown as JsonObject), [state]);
   const selectedBlock = graph.blocks.find(({ id }) => id === blockId);
   const selectBlock = (id: string) => updateSearch({ block: id });
   const graphProps = { graph, selectedId: selectedBlock?.id, selectBlock };

@@ -11,8 +11,8 @@ import {
   textField,
   integerField,
 } from '../read-fields.ts';
-import type { HookConfig } from './hooks/hook.ts';
-import { canCreateHooks } from './hooks/provider-hook.ts';
+import type { RegistrationConfig } from './registrations/registration.ts';
+import { canRegisterWebhooks } from './registrations/webhook-registrar.ts';
 import { PROVIDERS } from './providers.ts';
 import type { WebhookProvider, ProviderName } from './providers.ts';
 
@@ -29,8 +29,8 @@ export interface WebhookConfig {
   secret?: string;
   /** Id of a stored credential that is the secret. */
   secretCredential?: string;
-  /** The hook that Heddle creates at the provider; absent: the author creates it. */
-  hook?: HookConfig;
+  /** The registration that Heddle creates at the provider; absent: the author creates it. */
+  hook?: RegistrationConfig;
   path?: string;
   /** The events that start runs; absent: all. */
   events?: string[];
@@ -206,7 +206,7 @@ function parseProviderConfig(
   const secretField = provider === 'slack' ? 'signingSecret' : 'webhookSecret';
   const { [secretField]: secretText, triggerPath } = parsed.data;
   const secrets = secretsOf(secretText, parsed.data.secretCredential);
-  const hook = canCreateHooks(provider) ? hookOf(parsed.data) : undefined;
+  const hook = canRegisterWebhooks(provider) ? registrationOf(parsed.data) : undefined;
   const problems = providerProblems(provider, parsed.data, {
     hook,
     hasSecrets: secrets !== undefined,
@@ -232,7 +232,7 @@ function providerProblems(
     hook,
     hasSecrets,
     secretField,
-  }: { hook: HookConfig | undefined; hasSecrets: boolean; secretField: string },
+  }: { hook: RegistrationConfig | undefined; hasSecrets: boolean; secretField: string },
 ): TriggerProblem[] {
   const problems: TriggerProblem[] = [];
   if (eventsOf(provider, fields) === undefined)
@@ -264,13 +264,13 @@ function secretsOf(
   };
 }
 
-function hookOf({
+function registrationOf({
   triggerCredentials,
   credential: id = triggerCredentials,
   owner,
   repo,
   teamId,
-}: z.output<typeof providerFields>): HookConfig | undefined {
+}: z.output<typeof providerFields>): RegistrationConfig | undefined {
   if (id === undefined) return undefined;
   return {
     credential: id,

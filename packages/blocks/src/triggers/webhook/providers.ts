@@ -71,7 +71,7 @@ const GITHUB_EVENTS: { readonly [name: string]: GitHubEvent } = {
   github_workflow_run: { event: 'workflow_run' },
 };
 
-/** Returns the GitHub events that a hook must subscribe to, for the events that start runs. */
+/** Returns the GitHub events that a registration must subscribe to, for the events that start runs. */
 export function gitHubEventsOf(names: readonly string[] | undefined): string[] {
   const events = (names ?? ['github_webhook']).map((name) =>
     Object.hasOwn(GITHUB_EVENTS, name) ? (GITHUB_EVENTS[name] as GitHubEvent).event : '*',

@@ -7,8 +7,8 @@ import { flowControlFields } from '../flow-control.ts';
 import type { ParsedDelivery, UnverifiedDelivery, WebhookAction, WebhookReply } from './delivery.ts';
 import { genericFields, providerFields, parseWebhookConfig } from './fields.ts';
 import type { WebhookConfig } from './fields.ts';
-import { providerHook } from './hooks/provider-hook.ts';
-import type { ProviderHook } from '@heddle/engine/triggers';
+import { webhookRegistrar } from './registrations/webhook-registrar.ts';
+import type { WebhookRegistrar } from '@heddle/engine/triggers';
 import { PROVIDERS, stringAt } from './providers.ts';
 import type { WebhookProvider, ProviderName } from './providers.ts';
 import { bodyHmacScheme, SCHEMES, signatureProblem, tokenScheme } from './signatures.ts';
@@ -27,8 +27,8 @@ export interface WebhookTrigger extends TriggerInfo {
   secretOf(config: JsonObject): string | undefined;
   /** Returns the id of the stored credential that is the secret; undefined if there is none. */
   secretCredentialOf(config: JsonObject): string | undefined;
-  /** Creates and removes the hook at the provider. */
-  hook: ProviderHook;
+  /** Registers the webhook at the provider, and removes the registration. */
+  registrar: WebhookRegistrar;
   /** Returns whether requests with this method are deliveries. */
   accepts(config: JsonObject, method: string): boolean;
   /** Returns whether a request only tests the URL. Such a request is answered with success and starts no run. */
@@ -79,7 +79,7 @@ function createWebhookTrigger(
     isSigned: (config) => configOf(config).check !== 'none',
     secretOf: (config) => configOf(config).secret,
     secretCredentialOf: (config) => configOf(config).secretCredential,
-    hook: providerHook,
+    registrar: webhookRegistrar,
     accepts: (config, method) =>
       method === 'POST' || (method === 'GET' && configOf(config).provider === 'generic'),
     isTest: (config, body) => configOf(config).answersTests === true && isEmptyBody(body),

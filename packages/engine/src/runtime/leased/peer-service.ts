@@ -12,7 +12,7 @@ import type { Membership } from './membership.ts';
 /** Interval between polls for requests of other processes. */
 const REQUEST_POLL_MS = 250;
 /** Interval between sweeps for runs without an owner. */
-const SWEEP_MS = 1000;
+const SWEEP_INTERVAL_MS = 1000;
 /** Maximum number of runs in one claim. */
 const CLAIM_LIMIT = 32;
 
@@ -52,7 +52,7 @@ export class PeerService {
     await requests.prune();
     if (recover) {
       await this.#sweep();
-      this.#stopFunctions.push(repeat(clock, SWEEP_MS, () => this.#sweep(), onError));
+      this.#stopFunctions.push(repeat(clock, SWEEP_INTERVAL_MS, () => this.#sweep(), onError));
     }
     this.#stopFunctions.push(repeat(clock, REQUEST_POLL_MS, () => this.#poll(), onError));
   }

@@ -6,7 +6,7 @@ import type { BlockTask } from '../../execution/attempt.ts';
 import { createBlockServices } from '../../execution/block-services.ts';
 import { CommandExecutor } from '../../execution/command-executor.ts';
 import { Emissions } from '../../records/emissions.ts';
-import { thenMaybe } from '../../then-maybe.ts';
+import { mapMaybePromise } from '../../map-maybe-promise.ts';
 import type { ConcurrencyLimiter } from '../../execution/concurrency-limiter.ts';
 import type { RunConnections } from '../../execution/run-connections.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
@@ -119,7 +119,7 @@ export class ActiveRun {
 
   #append(batch: readonly AppliedEntry[]): Promise<void> | void {
     const { store } = this.#options;
-    return thenMaybe(this.#endEmissions(batch), () => {
+    return mapMaybePromise(this.#endEmissions(batch), () => {
       if (this.stopError) throw this.stopError;
       return store.append(this.runId, batch.map(entryOf), this.#recordWriter.takeForCommit(batch));
     });

@@ -61,7 +61,7 @@ export class Pauses {
   async #record(point: PausePoint, input: Json, output: Json): Promise<void> {
     const { runState, sanitizer, post, stopReason } = this.#dependencies;
     const label = `The answer to "${point.blockName}"`;
-    const storedAnswer = await sanitizer.storeAllForCaller({ input, output }, label);
+    const storedAnswer = await sanitizer.storeCallerValues({ input, output }, label);
     const place = { block: point.blockId, scope: point.scope };
     const result = await new Promise<PostResult>((resolve) =>
       post({ type: 'resumed', ...place, token: point.token, ...point.continues, ...storedAnswer }, resolve),

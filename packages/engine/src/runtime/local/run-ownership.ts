@@ -1,5 +1,5 @@
 import type { Entry, RunHeader, RunRecord } from '@heddle/core';
-import { thenMaybe } from '../../then-maybe.ts';
+import { mapMaybePromise } from '../../map-maybe-promise.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
 
 /** The runs that this process owns, and the stores through which it writes them. */
@@ -37,7 +37,7 @@ export function createExclusiveOwnership(
   return {
     isShared: false,
     create: (header, firstEntry, record) =>
-      thenMaybe(runs.create(header, firstEntry, record), (isCreated) => (isCreated ? runs : undefined)),
+      mapMaybePromise(runs.create(header, firstEntry, record), (isCreated) => (isCreated ? runs : undefined)),
     acquire: (runId) => {
       onAcquire?.(runId);
       return runs;

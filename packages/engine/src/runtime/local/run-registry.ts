@@ -9,7 +9,7 @@ import type { RunEnvironment } from '../../execution/run-environment.ts';
 import { prepareStart } from '../../execution/run-start.ts';
 import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
-import { thenMaybe } from '../../then-maybe.ts';
+import { mapMaybePromise } from '../../map-maybe-promise.ts';
 import { readHeader, recordSuspension } from '../../records/read-run.ts';
 import { runElsewhere, runIdTakenError } from '../../records/run-errors.ts';
 import type { IdleStateEvent } from '../../records/run-events.ts';
@@ -79,12 +79,12 @@ export class RunRegistry {
 
   /** Creates and starts the run; synchronously if the stores are synchronous. */
   #create(request: StartRequest): ActiveRun | Promise<ActiveRun> {
-    return thenMaybe(this.#dependencies.environments.open(request.plan), (environment) =>
-      thenMaybe(this.#dependencies.definitions.storePlan(request.plan), () =>
-        thenMaybe(
+    return mapMaybePromise(this.#dependencies.environments.open(request.plan), (environment) =>
+      mapMaybePromise(this.#dependencies.definitions.storePlan(request.plan), () =>
+        mapMaybePromise(
           prepareStart({ ...this.#dependencies, environment }, request),
           ({ header, firstEntry, record }) =>
-            thenMaybe(this.#ownership.create(header, firstEntry, record), (store) => {
+            mapMaybePromise(this.#ownership.create(header, firstEntry, record), (store) => {
               if (!store) throw runIdTakenError(request.runId);
               return this.#begin(request, firstEntry, { header, store, environment });
             }),

@@ -158,7 +158,7 @@ export class RemoteRuns {
     const output = await resumedOutput(this.#dependencies, plan, point, input);
     const { sanitizer } = await this.#dependencies.environments.open(plan);
     const label = `The answer to "${point.blockName}"`;
-    const storedAnswer = await sanitizer.storeAllForCaller({ input, output }, label);
+    const storedAnswer = await sanitizer.storeCallerValues({ input, output }, label);
     const { blockId, scope, token: pointToken, continues } = point;
     const atMs = this.#dependencies.clock.now();
     const resumedFields = { atMs, type: 'resumed' as const, block: blockId, scope, token: pointToken };

@@ -54,8 +54,8 @@ function fail(phase: GuestError['phase'], thrownValue: unknown, code: string): n
 
 const MISSING_MODULE_CODES = new Set(['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND']);
 
-/** Returns the phase of an error: a missing module is distinguished from other errors of the code. */
-function phaseOf(error: unknown): GuestError['phase'] {
+/** Returns the category of an error: a missing module is distinguished from other errors of the code. */
+function errorCategoryOf(error: unknown): GuestError['phase'] {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return MISSING_MODULE_CODES.has(code as string) ? 'module' : 'run';
 }
@@ -123,7 +123,7 @@ async function run(): Promise<void> {
       ...Object.values(values).map((text) => JSON.parse(text) as unknown),
     );
   } catch (error) {
-    fail(phaseOf(error), error, code);
+    fail(errorCategoryOf(error), error, code);
   }
   let json: string;
   try {
@@ -135,5 +135,5 @@ async function run(): Promise<void> {
 }
 
 // An error thrown later, for example in a timer, also fails the job.
-process.on('uncaughtException', (error) => fail(phaseOf(error), error, ''));
+process.on('uncaughtException', (error) => fail(errorCategoryOf(error), error, ''));
 void run();

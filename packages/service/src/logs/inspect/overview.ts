@@ -1,4 +1,4 @@
-import { toDrawnGraph } from '@heddle/core/drawing';
+import { toDiagram } from '@heddle/core/diagram';
 import type { RunDetail } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { filesOf, outputOf, workflowOf } from '../views.ts';
@@ -52,7 +52,7 @@ export async function overviewOf(services: LogServices, row: LogRow, mayResume: 
         : [];
     }),
     childCount: allChildren.length,
-    graph: toDrawnGraph(await snapshotOf(services, row)),
+    graph: toDiagram(await snapshotOf(services, row)),
   };
 }
 

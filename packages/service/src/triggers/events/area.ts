@@ -29,15 +29,15 @@ function openEvents(context: AreaContext, triggers: Triggers): EventAreaServices
   const { queue, database } = context;
   if (!queue || !database)
     throw new TypeError(
-      'Event triggers need reservations with a queue, because their runs are asynchronous.',
+      'Event triggers start asynchronous runs, so `ports.reservations` must have a `queue`.',
     );
   const types = new Map(
     [...triggers.types].filter((entry): entry is [string, EventTriggerType] => entry[1].kind === 'event'),
   );
   if (types.size === 0) return { close: () => Promise.resolve() };
   const db = database as Kysely<EventTables>;
-  const notifyEventsHeld = (): void => triggers.notifyEventsHeld();
-  const dispatcher = new EventDispatcher({ ...context, queue, db, types, notifyEventsHeld });
+  const notifyEventsWaiting = (): void => triggers.notifyEventsWaiting();
+  const dispatcher = new EventDispatcher({ ...context, queue, db, types, notifyEventsWaiting });
   const unsubscribe = triggers.onChange(() => dispatcher.wake());
   return {
     close: async () => {

@@ -33,13 +33,13 @@ const RETRY_MS = 2000;
 /** Events that could not be handled for this many milliseconds are dropped. */
 const DROP_AFTER_MS = 24 * 3_600_000;
 /** Interval at which ended cooldowns are deleted. */
-const SWEEP_MS = 600_000;
+const SWEEP_INTERVAL_MS = 600_000;
 
 export interface DispatcherOptions extends Omit<FireServices, 'db'>, Pick<AreaContext, 'repeat'> {
   db: Db;
   types: ReadonlyMap<string, EventTriggerType>;
   /** Called when events wait for flow control. */
-  notifyEventsHeld: () => void;
+  notifyEventsWaiting: () => void;
 }
 
 /** An event trigger with its rule. */
@@ -70,7 +70,7 @@ export class EventDispatcher {
     const { repeat, now, onError } = options;
     this.#options = options;
     this.#loop = new TimerLoop({ repeat, now, onError, work: () => this.#dispatchDueEvents() });
-    this.#stopSweeping = repeat(SWEEP_MS, () => void this.#sweep().catch(onError));
+    this.#stopSweeping = repeat(SWEEP_INTERVAL_MS, () => void this.#sweep().catch(onError));
   }
 
   /** Checks again at the next tick. Call it when triggers have changed. */
@@ -195,13 +195,13 @@ export class EventDispatcher {
 
   /** Stores the runs in one transaction, if `claim` succeeds in it. */
   async #store(firings: readonly Firing[], claim: (tx: Db) => Promise<boolean>): Promise<boolean> {
-    const { db, notifyEventsHeld, now } = this.#options;
+    const { db, notifyEventsWaiting, now } = this.#options;
     const isClaimed = await db.transaction().execute(async (tx) => {
       if (!(await claim(tx))) return false;
       for (const firing of firings) await storeFiring(tx, firing, now());
       return true;
     });
-    if (isClaimed && firings.length > 0) notifyEventsHeld();
+    if (isClaimed && firings.length > 0) notifyEventsWaiting();
     return isClaimed;
   }
 

@@ -21,7 +21,7 @@ export interface FeedAreaServices {
 }
 
 /** Interval at which the data of deleted triggers is removed. */
-const SWEEP_MS = 3_600_000;
+const SWEEP_INTERVAL_MS = 3_600_000;
 
 /**
  * Returns the area that polls sources and starts runs for new items. Pass the same `triggers` to the areas of workflows
@@ -57,7 +57,7 @@ function openFeeds(
   const { queue, database, repeat, onError } = context;
   const { triggers, environments, options } = dependencies;
   if (!queue || !database)
-    throw new TypeError('Feeds need reservations with a queue, because their runs are asynchronous.');
+    throw new TypeError('Feeds start asynchronous runs, so `ports.reservations` must have a `queue`.');
   const types = new Map(
     [...triggers.types].filter((entry): entry is [string, FeedTrigger] => entry[1].kind === 'feed'),
   );
@@ -67,11 +67,11 @@ function openFeeds(
   const poller = new FeedPoller({
     ...{ ...context, queue, db, types, environments, ...clients },
     credentials: options.credentials,
-    notifyEventsHeld: () => triggers.notifyEventsHeld(),
+    notifyEventsWaiting: () => triggers.notifyEventsWaiting(),
   });
   const stopFunctions = [
     triggers.onChange(() => poller.wake()),
-    repeat(SWEEP_MS, () => void sweepFeeds(db).catch(onError)),
+    repeat(SWEEP_INTERVAL_MS, () => void sweepFeeds(db).catch(onError)),
   ];
   return {
     async close() {

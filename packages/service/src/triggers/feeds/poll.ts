@@ -53,7 +53,7 @@ export type FeedServices = Pick<
   /** Resolves with the base URL that the operator has set for a service, and with the client for the service. */
   service: FeedContext['service'];
   /** Reports that events wait for flow control. */
-  notifyEventsHeld: () => void;
+  notifyEventsWaiting: () => void;
 };
 
 /** An item with its run, which is not queued yet. The run is admitted, unless flow control holds it. */
@@ -240,7 +240,7 @@ export class Poll {
       for (const item of items) if (!queuedItems.has(item)) item.release?.();
     }
     for (const { run, release } of queuedItems) queue.submit({ ...run, release });
-    if (acceptedItems.size > queuedItems.size) this.#services.notifyEventsHeld();
+    if (acceptedItems.size > queuedItems.size) this.#services.notifyEventsWaiting();
     return [...acceptedItems].map(({ itemId }) => itemId);
   }
 

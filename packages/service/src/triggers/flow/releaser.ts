@@ -30,7 +30,7 @@ const RETRY_MS = 1000;
 const PAUSED_CHECK_MS = 5000;
 /** Delay before the next check of a run whose check has failed. */
 const FAILED_CHECK_MS = 5000;
-const SWEEP_MS = 600_000;
+const SWEEP_INTERVAL_MS = 600_000;
 
 type Services = Omit<FireServices, 'db'> & { db: FlowDb };
 
@@ -58,7 +58,7 @@ export class FlowReleaser {
     const { repeat, now, onError } = services;
     this.#services = services;
     this.#loop = new TimerLoop({ repeat, now, onError, work: () => this.#startDueRuns() });
-    this.#stopSweeping = repeat(SWEEP_MS, () => void sweepFlow(services, now()).catch(onError));
+    this.#stopSweeping = repeat(SWEEP_INTERVAL_MS, () => void sweepFlow(services, now()).catch(onError));
   }
 
   /** Checks for due runs immediately. Call it when flow control holds another event. */

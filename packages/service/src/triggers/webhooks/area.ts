@@ -6,9 +6,9 @@ import type { Kysely } from 'kysely';
 import type { Sealer } from '../../sealing.ts';
 import { createServiceClients } from '../clients.ts';
 import type { ClientOptions } from '../clients.ts';
-import { HookReconciler } from '../hooks/reconciler.ts';
-import { refreshHookUrls } from '../hooks/desired-hooks.ts';
-import type { HookTables } from '../hooks/database.ts';
+import { RegistrationReconciler } from '../registrations/reconciler.ts';
+import { refreshRegistrationUrls } from '../registrations/desired-registrations.ts';
+import type { WebhookRegistrationTables } from '../registrations/database.ts';
 import type { Triggers } from '../triggers.ts';
 import { WEBHOOK_MIGRATIONS } from './migrations.ts';
 import { listWebhookDeliveries, listWebhooks, replayWebhookDelivery } from './operations.ts';
@@ -19,7 +19,7 @@ import type { WebhookTables } from './tables.ts';
 
 /** Time for which deliveries are stored, and duplicates are detected. */
 const DELIVERY_RETENTION_MS = 7 * 24 * 3_600_000;
-const SWEEP_MS = 600_000;
+const SWEEP_INTERVAL_MS = 600_000;
 /** Maximum number of rows in one statement. */
 const BATCH_SIZE = 1000;
 
@@ -34,9 +34,9 @@ export interface WebhookOptions extends Pick<
   retentionMs?: number;
 }
 
-/** Options for creating hooks at providers. */
-export interface HookOptions extends ClientOptions {
-  /** The public base URL of the server, such as `https://flows.example.com`. Default: no hooks are created. */
+/** Options for creating registrations at providers. */
+export interface WebhookRegistrationOptions extends ClientOptions {
+  /** The public base URL of the server, such as `https://flows.example.com`. Default: no registrations are created. */
   origin?: string;
 }
 
@@ -46,14 +46,14 @@ export interface WebhookAreaServices extends WebhookOperationServices {
   stop(): Promise<void>;
 }
 
-/** The dependencies of webhooks and of their hooks at providers. */
+/** The dependencies of webhooks and of their registrations at providers. */
 interface WebhookDependencies {
   environments?: Partial<TenantEnvironments>;
   /** Stored credentials of workspaces. Default: none. */
   credentials?: TenantCredentials | undefined;
-  /** Seals the secrets of hooks at providers. Without it, no hooks are created. */
+  /** Seals the secrets of registrations at providers. Without it, no registrations are created. */
   sealer?: Sealer | undefined;
-  hooks?: HookOptions;
+  webhookRegistrations?: WebhookRegistrationOptions;
 }
 
 /**
@@ -82,21 +82,31 @@ export function webhooks({
 
 function openWebhooks(
   context: AreaContext,
-  { triggers, environments, credentials, sealer, hooks = {} }: WebhookDependencies & { triggers: Triggers },
+  {
+    triggers,
+    environments,
+    credentials,
+    sealer,
+    webhookRegistrations = {},
+  }: WebhookDependencies & { triggers: Triggers },
   { retentionMs = DELIVERY_RETENTION_MS, ...limits }: WebhookOptions,
 ): WebhookAreaServices {
   const { queue, database, now, repeat, onError } = context;
   if (!queue || !database)
-    throw new TypeError('Webhooks need reservations with a queue, because their runs are asynchronous.');
+    throw new TypeError('Webhooks start asynchronous runs, so `ports.reservations` must have a `queue`.');
   const db = database as Kysely<WebhookTables>;
   const services: WebhookServices = {
     ...{ ...context, queue, db, environments, credentials, sealer },
-    ...{ types: triggers.types, notifyEventsHeld: () => triggers.notifyEventsHeld() },
+    ...{ types: triggers.types, notifyEventsWaiting: () => triggers.notifyEventsWaiting() },
   };
   const store = new DatabaseWebhookStore(services);
   const receive = webhookReceiver({ store, now, repeat, onError, ...limits });
-  const stopReconciling = sealer && reconcileHooks(services, { triggers, sealer, hooks });
-  const stopSweeping = repeat(SWEEP_MS, () => void sweepDeliveries(db, now() - retentionMs).catch(onError));
+  const stopReconciling =
+    sealer && reconcileRegistrations(services, { triggers, sealer, webhookRegistrations });
+  const stopSweeping = repeat(
+    SWEEP_INTERVAL_MS,
+    () => void sweepDeliveries(db, now() - retentionMs).catch(onError),
+  );
   return {
     ...services,
     ...{ webhooks: store, receive },
@@ -129,17 +139,21 @@ export async function sweepDeliveries(db: Kysely<WebhookTables>, beforeMs: numbe
   await db.deleteFrom('webhook_refusals').where('last_ms', '<', beforeMs).execute();
 }
 
-/** Creates, renews and removes hooks at providers. Returns a function that stops this. */
-function reconcileHooks(
+/** Creates, renews and removes registrations at providers. Returns a function that stops this. */
+function reconcileRegistrations(
   services: WebhookServices,
-  { triggers, sealer, hooks }: { triggers: Triggers; sealer: Sealer; hooks: HookOptions },
+  {
+    triggers,
+    sealer,
+    webhookRegistrations,
+  }: { triggers: Triggers; sealer: Sealer; webhookRegistrations: WebhookRegistrationOptions },
 ): () => Promise<void> {
-  const db = services.db as unknown as Kysely<HookTables>;
+  const db = services.db as unknown as Kysely<WebhookRegistrationTables>;
   const { now, onError } = services;
-  const clients = createServiceClients(hooks);
-  const reconciler = new HookReconciler({ ...services, db, sealer, service: clients.service });
+  const clients = createServiceClients(webhookRegistrations);
+  const reconciler = new RegistrationReconciler({ ...services, db, sealer, service: clients.service });
   const unsubscribe = triggers.onChange(() => reconciler.checkNow());
-  const urlRefresh = refreshHookUrls(db, triggers.hookDependencies, now)
+  const urlRefresh = refreshRegistrationUrls(db, triggers.registrationDependencies, now)
     .then(() => reconciler.checkNow())
     .catch(onError);
   return async () => {

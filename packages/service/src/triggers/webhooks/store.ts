@@ -17,7 +17,7 @@ import type { Kysely } from 'kysely';
 import { compiledQueryForMany } from '../../store/compiled-query.ts';
 import type { Sealer } from '../../sealing.ts';
 import { asyncTimeout } from '../fire.ts';
-import { findHookSecret } from '../hooks/secret.ts';
+import { findRegistrationSecret } from '../registrations/secret.ts';
 import type { WebhookTriggerType, TriggerType } from '../types.ts';
 import type { FlowDecision } from '../flow/decide.ts';
 import { flowPolicyOf } from '../flow/policy.ts';
@@ -42,10 +42,10 @@ export type WebhookServices = Pick<
   types: ReadonlyMap<string, TriggerType>;
   environments: Partial<TenantEnvironments> | undefined;
   credentials: TenantCredentials | undefined;
-  /** Opens the secrets of hooks at providers. */
+  /** Opens the secrets of registrations at providers. */
   sealer: Sealer | undefined;
   /** Reports that an event waits for flow control. */
-  notifyEventsHeld: () => void;
+  notifyEventsWaiting: () => void;
 };
 
 /** A webhook of a live version, with its block. */
@@ -145,17 +145,21 @@ export class DatabaseWebhookStore implements WebhookStore {
     // A string in which a `{{NAME}}` has no value is not a secret, because the rest of the text could be guessed.
     const lines = filledText?.text.split(/\r?\n/) ?? [];
     // A credential is not split into lines: the lines of a key file, such as "{", can be guessed.
-    const secrets = [...lines, credential?.secret.trim() ?? '', (await this.#findHookSecret(webhook)) ?? ''];
+    const secrets = [
+      ...lines,
+      credential?.secret.trim() ?? '',
+      (await this.#findRegistrationSecret(webhook)) ?? '',
+    ];
     return secrets.filter((secret) => secret !== '');
   }
 
-  /** Returns the secret that was generated for the hook of a trigger; undefined if there is none. */
-  async #findHookSecret(webhook: FoundWebhook): Promise<string | undefined> {
+  /** Returns the secret that was generated for the registration of a trigger; undefined if there is none. */
+  async #findRegistrationSecret(webhook: FoundWebhook): Promise<string | undefined> {
     const { db, sealer } = this.#services;
     const { workflowId: workflow_id, blockId: block_id } = webhook as StoredWebhook;
     const type: WebhookTriggerType = webhook.type;
-    if (!sealer || type.hook?.locationOf(webhook.config) === undefined) return undefined;
-    return findHookSecret(db as never, sealer, { workflow_id, block_id });
+    if (!sealer || type.registrar?.locationOf(webhook.config) === undefined) return undefined;
+    return findRegistrationSecret(db as never, sealer, { workflow_id, block_id });
   }
 
   async accept(webhook: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined> {
@@ -177,7 +181,7 @@ export class DatabaseWebhookStore implements WebhookStore {
     const start = await this.#prepareStart(webhook, event.input);
     const policy = flowPolicyOf(webhook.config);
     const result = policy
-      ? await this.#storeHeldDelivery({ row, start }, policy)
+      ? await this.#storeWaitingDelivery({ row, start }, policy)
       : await this.#storeAndQueue({ row, start }, webhook);
     if (result === 'not live') return undefined;
     if (result === 'stored') return this.#createAcceptedEvent(row.run_id);
@@ -203,13 +207,13 @@ export class DatabaseWebhookStore implements WebhookStore {
   }
 
   /** Stores the delivery of a webhook with flow control. Its run is admitted when it may start. */
-  async #storeHeldDelivery({ row, start }: NewDelivery, policy: FlowPolicy): Promise<StoreResult> {
+  async #storeWaitingDelivery({ row, start }: NewDelivery, policy: FlowPolicy): Promise<StoreResult> {
     const { id, run_id: runId, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = row;
     const origin = { source: 'webhook', trigger: 'webhook', receivedMs: row.received_ms } as const;
     const flowEvent = { id, runId, workspaceId, workflowId, blockId, ...origin, policy, start };
     await prepareEvent({ ...this.#services, db: this.#services.db as never }, flowEvent);
     const result = await this.#deliveries.store({ row, start, flowEvent });
-    if (typeof result === 'object' && 'decision' in result) this.#services.notifyEventsHeld();
+    if (typeof result === 'object' && 'decision' in result) this.#services.notifyEventsWaiting();
     return result;
   }
 

@@ -1,5 +1,5 @@
 import type { ReservationRow, WorkflowRow } from '../../store/schema.ts';
-import type { ProviderHookRow } from '../hooks/tables.ts';
+import type { WebhookRegistrationRow } from '../registrations/tables.ts';
 import type { TriggerRow } from '../tables.ts';
 
 // Times are milliseconds. PostgreSQL returns them as strings.
@@ -57,7 +57,7 @@ export interface WebhookTables {
   webhook_deliveries: DeliveryRow;
   webhook_refusals: RefusalRow;
   triggers: TriggerRow;
-  provider_hooks: ProviderHookRow;
+  provider_hooks: WebhookRegistrationRow;
   workflows: WorkflowRow;
   claims: ReservationRow;
 }

@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import type * as z from 'zod';
 import { flowDecisionOf } from '../flow/views.ts';
 import type { findEvents } from '../flow/views.ts';
-import type { ProviderHookRow } from '../hooks/tables.ts';
+import type { WebhookRegistrationRow } from '../registrations/tables.ts';
 import type { DeployedTrigger } from '../views.ts';
 import type * as schemas from './schemas.ts';
 import type { WebhookServices } from './store.ts';
@@ -28,7 +28,7 @@ export async function webhookViews(
   const paths = groupByWebhook(await findCurrentPaths(db, webhooks));
   const deliveries = groupByWebhook(await findLastDeliveries(db, webhooks));
   const refusals = groupByWebhook(await findRefusals(db, webhooks));
-  const hooks = groupByWebhook(await findDesiredHooks(db, webhooks));
+  const registrations = groupByWebhook(await findDesiredRegistrations(db, webhooks));
   return webhooks.flatMap((row) => {
     const type = types.get(row.type);
     const [path] = paths.get(keyOf(row)) ?? [];
@@ -41,7 +41,7 @@ export async function webhookViews(
       ...{ state: row.state, url: prefix + path.path, isSigned: type.isSigned(config) },
       lastDeliveryAt: lastDelivery ? timeOf(lastDelivery.received_ms) : null,
       lastRunId: lastDelivery?.run_id ?? null,
-      hook: hookOf(hooks.get(keyOf(row))),
+      hook: registrationOf(registrations.get(keyOf(row))),
       refusals: (refusals.get(keyOf(row)) ?? []).slice(0, MAX_SHOWN_REASONS).map(refusalView),
     };
   });
@@ -101,7 +101,7 @@ function findRefusals(db: Db, webhooks: readonly WebhookKey[]) {
     .execute();
 }
 
-function findDesiredHooks(db: Db, webhooks: readonly WebhookKey[]) {
+function findDesiredRegistrations(db: Db, webhooks: readonly WebhookKey[]) {
   return db
     .selectFrom('provider_hooks')
     .selectAll()
@@ -110,7 +110,9 @@ function findDesiredHooks(db: Db, webhooks: readonly WebhookKey[]) {
     .execute();
 }
 
-function hookOf([row]: readonly ProviderHookRow[] = []): z.output<typeof schemas.webhookItem>['hook'] {
+function registrationOf([row]: readonly WebhookRegistrationRow[] = []): z.output<
+  typeof schemas.webhookItem
+>['hook'] {
   if (!row || row.state === 'removing') return null;
   const { state, error, checked_ms: checkedMs, expires_ms: expiresMs } = row;
   const toIsoTime = (ms: number | null): string | null => (ms === null ? null : timeOf(ms));

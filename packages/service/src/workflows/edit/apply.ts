@@ -58,7 +58,7 @@ export function applyOperations(
     actualIds: new Map(),
     unplacedBlockIds: new Set(),
     edgesToLaterBlocks: [],
-    portReaders: new Map(),
+    portResolvers: new Map(),
   };
   let applied = 0;
   for (const operation of request.operations) {

@@ -1,5 +1,5 @@
 import type { Json } from '@heddle/core';
-import type { PortReader } from '@heddle/core/drafts';
+import type { PortResolver } from '@heddle/core/drafts';
 import type { DraftEditor } from './draft-editor.ts';
 import type { DeferredEdge, InputError, SkippedItem } from './schemas.ts';
 
@@ -28,8 +28,8 @@ export interface Batch {
   /** Blocks that need a position. */
   unplacedBlockIds: Set<string>;
   edgesToLaterBlocks: EdgeToLaterBlock[];
-  /** Cached port readers by block, each with the values from which it was created. */
-  portReaders: Map<string, { values: readonly (Json | undefined)[]; read: PortReader }>;
+  /** Cached port resolvers by block, each with the values from which it was created. */
+  portResolvers: Map<string, { values: readonly (Json | undefined)[]; resolve: PortResolver }>;
 }
 
 /** The operation that is being applied, and its block. */

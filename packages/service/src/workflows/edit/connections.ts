@@ -1,6 +1,6 @@
-import { isTriggerType, portReader } from '@heddle/core/drafts';
+import { isTriggerType, createPortResolver } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core';
-import type { BlockWithFields, PortReader } from '@heddle/core/drafts';
+import type { BlockWithFields, PortResolver } from '@heddle/core/drafts';
 import { isContainer, objectOrEmpty } from '../containers.ts';
 import { actualIdOf, skip } from './batch.ts';
 import type { Batch, EdgeToLaterBlock, OperationContext } from './batch.ts';
@@ -69,20 +69,22 @@ function checkPort(context: OperationContext, handle: string): boolean {
   if (block['type'] === 'note') return skip(context, 'invalid_edge_source', 'A note has no ports.');
   if (isContainer(block['type']) && handle === `${block['type']}-start-source`) return true;
   // Whether a port exists does not depend on the position and the target of an edge.
-  if (!portReaderOf(context, block)(handle, 0, '').unknown) return true;
+  if (!portResolverOf(context, block)(handle, 0, '').unknown) return true;
   const reason = `The block "${stringOrDefault(block['name'])}" has no port "${handle}".`;
   return skip(context, 'invalid_source_handle', reason, { sourceHandle: handle });
 }
 
-/** Returns the port reader of a block. Caches it until the block changes, because the list of branches can be long. */
-function portReaderOf({ batch, blockId }: OperationContext, block: JsonObject): PortReader {
+/**
+ * Returns the port resolver of a block. Caches it until the block changes, because the list of branches can be long.
+ */
+function portResolverOf({ batch, blockId }: OperationContext, block: JsonObject): PortResolver {
   const { conditions, routes } = objectOrEmpty(block['subBlocks']);
   const values = [block['type'], conditions, routes];
-  const cachedReader = batch.portReaders.get(blockId);
-  if (cachedReader?.values.every((value, index) => value === values[index])) return cachedReader.read;
-  const read = portReader(toBlockWithFields(blockId, block));
-  batch.portReaders.set(blockId, { values, read });
-  return read;
+  const cachedResolver = batch.portResolvers.get(blockId);
+  if (cachedResolver?.values.every((value, index) => value === values[index])) return cachedResolver.resolve;
+  const resolve = createPortResolver(toBlockWithFields(blockId, block));
+  batch.portResolvers.set(blockId, { values, resolve });
+  return resolve;
 }
 
 /** Adds an edge if it is allowed. Returns true if it is in the draft afterwards. */

@@ -1,4 +1,4 @@
-import { branchPorts, portReader } from '@heddle/core/drafts';
+import { branchPorts, createPortResolver } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core';
 import { isContainer, parentIdOf } from '../containers.ts';
 import type { LintReport } from '../draft-schemas.ts';
@@ -59,9 +59,12 @@ function hasInnerEdge(graph: Graph, containerId: string, edges: readonly BlockEd
   return edges.some(({ target }) => parentIdOf(graph.blocks[target] ?? {}) === containerId);
 }
 
-function usedBranches(block: Parameters<typeof portReader>[0], edges: readonly BlockEdge[]): Set<string> {
-  const readPort = portReader(block);
-  return new Set(edges.map(({ handle, target }, index) => readPort(handle, index, target).port));
+function usedBranches(
+  block: Parameters<typeof createPortResolver>[0],
+  edges: readonly BlockEdge[],
+): Set<string> {
+  const resolvePort = createPortResolver(block);
+  return new Set(edges.map(({ handle, target }, index) => resolvePort(handle, index, target).port));
 }
 
 /** Returns the edges between two different blocks of the draft. */
