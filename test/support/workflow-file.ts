@@ -27,9 +27,9 @@ export interface WorkflowSettings {
 export function workflowFile({ blocks, edges = [], state = {} }: WorkflowSettings): { state: JsonObject } {
   const entries = Object.entries(blocks).map(([id, block]): [string, JsonObject] => [
     id,
-    fileBlock(id, block),
+    toFileBlock(id, block),
   ]);
-  return { state: { blocks: Object.fromEntries(entries), edges: edges.map(fileEdge), ...state } };
+  return { state: { blocks: Object.fromEntries(entries), edges: edges.map(toFileEdge), ...state } };
 }
 
 /** Returns a function block. */
@@ -52,7 +52,7 @@ export function condition(id: string, ...expressions: string[]): BlockSettings {
   return { type: 'condition', fields: { conditions: JSON.stringify(rows) } };
 }
 
-function fileBlock(id: string, block: BlockSettings): JsonObject {
+function toFileBlock(id: string, block: BlockSettings): JsonObject {
   const { type = 'function', name = id, parentId, data, fields = {}, ...rest } = block;
   const subBlocks = Object.entries(fields).map(([key, value]): [string, JsonObject] => [
     key,
@@ -69,7 +69,7 @@ function fileBlock(id: string, block: BlockSettings): JsonObject {
   };
 }
 
-function fileEdge(text: string, index: number): JsonObject {
+function toFileEdge(text: string, index: number): JsonObject {
   const [sourceAndPort = '', target = ''] = text.split(' > ');
   const [source = '', ...port] = sourceAndPort.split(':');
   return { id: `e${index}`, source, target, ...(port.length > 0 && { sourceHandle: port.join(':') }) };

@@ -6,7 +6,7 @@ export type { Confinement } from './isolation/confine.ts';
 export type { Program } from './isolation/program.ts';
 export { setprivArguments, findTool, prlimitArguments } from './isolation/host-tools.ts';
 export { findUnreadablePath } from './isolation/users.ts';
-export { bareRoot } from './isolation/libraries.ts';
+export { minimalRootFileSystem } from './isolation/libraries.ts';
 export { killOrphanedProcesses, freeProcessUid, takeProcessUid } from './isolation/process-uid.ts';
 export { NativeHost } from './native/host.ts';
 export { BOOT_FOLDER } from './native/jail.ts';

@@ -24,7 +24,7 @@ import type { ResponseFormat } from './response-format.ts';
 import { parseInput, ToolCalls } from './tool-calls.ts';
 import { skillsOf } from './skills.ts';
 import { toolChoice, toolsOf } from './tools.ts';
-import type { ReadyTool } from './ready-tool.ts';
+import type { CallableTool } from './callable-tool.ts';
 
 /** Maximum number of rounds, each a model call and its tool calls. After that the block fails. */
 const MAX_ROUNDS = 25;
@@ -81,7 +81,7 @@ interface AgentDependencies {
   context: Context;
   models: ResolvedModels;
   format: ResponseFormat | undefined;
-  tools: ReadonlyMap<string, ReadyTool>;
+  tools: ReadonlyMap<string, CallableTool>;
   /** Absent: no tool call needs approval. */
   approvals?: Approvals;
 }

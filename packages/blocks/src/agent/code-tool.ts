@@ -2,7 +2,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { invalidConfigError } from '../invalid-config-error.ts';
-import type { OfferedTool } from './ready-tool.ts';
+import type { OfferedTool } from './callable-tool.ts';
 
 const MAX_TOOL_MS = 300_000;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema } from './json-schema.ts';
-import type { ReadyTool } from './ready-tool.ts';
+import type { CallableTool } from './callable-tool.ts';
 
 /**
  * Default maximum number of characters of a tool's result for the model: 25 such results fit into most context windows.
@@ -24,7 +24,7 @@ export class LongResults {
   readonly #toolName: string;
   /** The results, as text, by the ids of their calls. */
   readonly #texts = new Map<string, string>();
-  #tool: ReadyTool | undefined;
+  #tool: CallableTool | undefined;
 
   /** `tools`: the agent's tools by name. */
   constructor(maxChars: number, tools: ReadonlyMap<string, unknown>) {
@@ -44,12 +44,12 @@ export class LongResults {
   }
 
   /** Returns the tool that reads results; undefined until a result is too long. */
-  tool(): ReadyTool | undefined {
+  tool(): CallableTool | undefined {
     if (this.#texts.size > 0) this.#tool ??= this.#createTool();
     return this.#tool;
   }
 
-  #createTool(): ReadyTool {
+  #createTool(): CallableTool {
     const maxLength = this.#maxChars - NOTE_CHARS;
     const parameters: JsonObject = {
       type: 'object',

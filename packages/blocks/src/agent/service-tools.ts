@@ -8,7 +8,7 @@ import { withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool, Selection, ServiceTools } from '../openapi/service-tools.ts';
 import { runCode } from './code-tool.ts';
 import { requireMatch } from './json-schema.ts';
-import type { OfferedTool } from './ready-tool.ts';
+import type { OfferedTool } from './callable-tool.ts';
 import { idsOf, isEmpty } from './tool-configs.ts';
 
 /** Maximum number of operations in one result of a search. */

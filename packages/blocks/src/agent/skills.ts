@@ -3,7 +3,7 @@ import { BlockError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { invalidConfigError } from '../invalid-config-error.ts';
-import type { OfferedTool } from './ready-tool.ts';
+import type { OfferedTool } from './callable-tool.ts';
 import { isEmpty } from './tool-configs.ts';
 
 /** A skill without its instructions. */

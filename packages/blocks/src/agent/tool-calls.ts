@@ -7,7 +7,7 @@ import { problemOfEdit } from './approval-answer.ts';
 import type { Decision, WaitingCall } from './approval-answer.ts';
 import type { Approvals, DecidedCall } from './approvals.ts';
 import { DEFAULT_RESULT_CHARS, LongResults, MAX_RESULT_CHARS, MIN_RESULT_CHARS } from './long-results.ts';
-import type { ReadyTool, ToolCallContext } from './ready-tool.ts';
+import type { CallableTool, ToolCallContext } from './callable-tool.ts';
 import { numberOf } from './settings.ts';
 
 /**
@@ -50,14 +50,14 @@ interface ReadyCall {
   id: string;
   toolCallId: string;
   name: string;
-  tool: ReadyTool;
+  tool: CallableTool;
   args: JsonObject;
 }
 
 /** The tool calls of one execution of an agent. Each is a step of the block, named `tool ROUND.NUMBER`. */
 export class ToolCalls {
   readonly #context: Context;
-  readonly #tools: ReadonlyMap<string, ReadyTool>;
+  readonly #tools: ReadonlyMap<string, CallableTool>;
   readonly #approvals: Approvals | undefined;
   readonly #longResults: LongResults;
   readonly #endedCalls: CallOutput[] = [];
@@ -66,7 +66,7 @@ export class ToolCalls {
 
   constructor(
     context: Context,
-    { tools, approvals }: { tools: ReadonlyMap<string, ReadyTool>; approvals?: Approvals },
+    { tools, approvals }: { tools: ReadonlyMap<string, CallableTool>; approvals?: Approvals },
   ) {
     this.#context = context;
     this.#tools = tools;
@@ -97,7 +97,7 @@ export class ToolCalls {
   }
 
   /** Returns the tools that the model may call now. */
-  callableTools(): ReadyTool[] {
+  callableTools(): CallableTool[] {
     const readerTool = this.#longResults.tool();
     return [...this.#tools.values(), ...(readerTool ? [readerTool] : [])];
   }
@@ -247,7 +247,7 @@ function failedResult(result: string): CallResult {
 }
 
 /** Calls a tool. Its failure is a result too, so that a later attempt of the block does not repeat the call. */
-async function runTool(tool: ReadyTool, args: JsonObject, call: ToolCallContext): Promise<CallResult> {
+async function runTool(tool: CallableTool, args: JsonObject, call: ToolCallContext): Promise<CallResult> {
   try {
     return { result: await tool.run(args, call), success: true };
   } catch (error) {

@@ -11,7 +11,7 @@ import { nativeIntegrationOf } from '../native-integrations/catalog.ts';
 import { integrationOf } from '../integrations/catalog.ts';
 import { createCodeTool } from './code-tool.ts';
 import { compileSchema, withCheckedPatterns } from './json-schema.ts';
-import type { OfferedTool, ReadyTool } from './ready-tool.ts';
+import type { OfferedTool, CallableTool } from './callable-tool.ts';
 import { idsOf, MAX_TOOLS, toolConfigs, withParsedParams } from './tool-configs.ts';
 import type { ToolConfig } from './tool-configs.ts';
 import type { AgentSkills } from './skills.ts';
@@ -34,11 +34,11 @@ interface ToolSources {
 export async function toolsOf(
   context: Context,
   { options, skills }: ToolSources,
-): Promise<Map<string, ReadyTool>> {
+): Promise<Map<string, CallableTool>> {
   const usedConfigs = toolConfigs(context, 'tools').filter(
-    ({ config }) => usageOf(context, config) !== 'none',
+    ({ config }) => usageControlOf(context, config) !== 'none',
   );
-  const tools = new Map<string, ReadyTool>();
+  const tools = new Map<string, CallableTool>();
   if (skills.tool) addTool(context, tools, { tool: skills.tool, config: {} });
   const workflowConfigs = usedConfigs.filter(({ config }) => isWorkflowToolConfig(config));
   for (const usedConfig of usedConfigs.filter(
@@ -67,7 +67,7 @@ export async function toolsOf(
  * Returns how a tool is used. Throws BLOCK_CONFIG_INVALID for an invalid value: a mistake would give the model a tool
  * that it must not have.
  */
-export function usageOf(context: Context, config: JsonObject): 'auto' | 'force' | 'none' {
+export function usageControlOf(context: Context, config: JsonObject): 'auto' | 'force' | 'none' {
   const value = config['usageControl'] ?? '';
   if (value === 'force' || value === 'none') return value;
   if (value === 'auto' || value === '') return 'auto';
@@ -80,21 +80,21 @@ export function usageOf(context: Context, config: JsonObject): 'auto' | 'force' 
 /** Adds a tool after checking its name and schema. Throws BLOCK_CONFIG_INVALID. */
 function addTool(
   context: Context,
-  tools: Map<string, ReadyTool>,
+  tools: Map<string, CallableTool>,
   { tool, config }: { tool: OfferedTool; config: JsonObject },
 ): void {
   const { name } = tool.definition;
   if (!NAME_PATTERN.test(name))
     throw invalidConfigError(context, `has a tool with the name "${name}": use letters, digits, _ and -`);
   if (tools.has(name)) throw invalidConfigError(context, `has two tools with the name "${name}"`);
-  tools.set(name, toReadyTool(context, tool, config));
+  tools.set(name, prepareTool(context, tool, config));
 }
 
 /**
  * Returns the tool with the compiled check of its arguments and the settings of its configuration. Throws
  * BLOCK_CONFIG_INVALID.
  */
-export function toReadyTool(context: Context, tool: OfferedTool, config: JsonObject): ReadyTool {
+export function prepareTool(context: Context, tool: OfferedTool, config: JsonObject): CallableTool {
   const { name } = tool.definition;
   const schema = withCheckedPatterns(tool.definition.inputSchema as JsonObject);
   const problemsOf = compileSchema(schema, (problem) =>
@@ -172,7 +172,10 @@ async function integrationTool(context: Context, config: JsonObject): Promise<Of
  * Returns how the model chooses among the tools. A forced tool is chosen in the first round only, or the agent would
  * never end.
  */
-export function toolChoice(tools: ReadonlyMap<string, ReadyTool>, round: number): LanguageModelV4ToolChoice {
+export function toolChoice(
+  tools: ReadonlyMap<string, CallableTool>,
+  round: number,
+): LanguageModelV4ToolChoice {
   const forcedTools = [...tools.values()].filter((tool) => tool.forced);
   if (round > 1 || forcedTools.length === 0) return { type: 'auto' };
   const [forcedTool] = forcedTools;

@@ -5,7 +5,7 @@ import type { Context } from '../define.ts';
 import { invalidConfigError } from '../invalid-config-error.ts';
 import { sanitizeDescription } from '../mcp/names.ts';
 import { presetOf } from './preset.ts';
-import type { OfferedTool } from './ready-tool.ts';
+import type { OfferedTool } from './callable-tool.ts';
 import { idsOf } from './tool-configs.ts';
 import type { ToolConfig } from './tool-configs.ts';
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import { requireMatch } from '../agent/json-schema.ts';
-import type { OfferedTool } from '../agent/ready-tool.ts';
+import type { OfferedTool } from '../agent/callable-tool.ts';
 import type { Context } from '../define.ts';
 import { invalidConfigError } from '../invalid-config-error.ts';
 import { callService, isRepeatable, permanentError } from '../openapi/call.ts';

@@ -5,7 +5,7 @@ import type { Context } from '../define.ts';
 import { invalidConfigError } from '../invalid-config-error.ts';
 import { compileThirdPartySchema } from '../agent/json-schema.ts';
 import { presetOf } from '../agent/preset.ts';
-import type { OfferedTool } from '../agent/ready-tool.ts';
+import type { OfferedTool } from '../agent/callable-tool.ts';
 import { isIdempotent, findTool } from './tools.ts';
 import { sanitizeDescription, uniqueName } from './names.ts';
 import { resultForModel } from './result.ts';

@@ -16,7 +16,7 @@ import { pauseAfterRateLimit, maxCallDelayMs } from './rate-limit.ts';
 import { NonStreamingResponseError } from './streaming-fetch.ts';
 import { tokensOf } from './usage.ts';
 import type { TokenUsage } from './usage.ts';
-import { partsOfDocument } from './non-streaming-response.ts';
+import { partsOfNonStreamingResponse } from './non-streaming-response.ts';
 
 /** Maximum number of attempts at one call that a provider temporarily refuses (429, 5xx) or does not answer. */
 const MAX_ATTEMPTS = 4;
@@ -52,7 +52,8 @@ export async function callModel(
   key: string,
   call: ModelCall,
 ): Promise<ModelResponse | ModelUnavailable> {
-  const callStep = async (): Promise<Json> => (await callOrReport(context, call)) as unknown as Json;
+  const callStep = async (): Promise<Json> =>
+    (await callOrReturnUnavailable(context, call)) as unknown as Json;
   // Repeating a call costs money, but has no side effect.
   return (await context.step(key, callStep, { idempotent: true })) as unknown as
     | ModelResponse
@@ -63,7 +64,10 @@ export async function callModel(
  * Calls the model. Returns ModelUnavailable if the call fails and a fallback can answer instead. This result is stored:
  * an attempt after a crash does not call the unavailable model again.
  */
-async function callOrReport(context: Context, call: ModelCall): Promise<ModelResponse | ModelUnavailable> {
+async function callOrReturnUnavailable(
+  context: Context,
+  call: ModelCall,
+): Promise<ModelResponse | ModelUnavailable> {
   try {
     return await callWithRetries(context, call);
   } catch (error) {
@@ -120,7 +124,8 @@ async function streamParts(
   try {
     return (await resolvedModel.model.doStream(options)).stream;
   } catch (error) {
-    if (error instanceof NonStreamingResponseError) return partsOfDocument(resolvedModel, options, error);
+    if (error instanceof NonStreamingResponseError)
+      return partsOfNonStreamingResponse(resolvedModel, options, error);
     throw error;
   }
 }
@@ -138,7 +143,7 @@ class ResponseReader {
   readonly #content: LanguageModelV4Content[] = [];
   /** Text and reasoning that have not ended, by the provider's id. */
   readonly #openTextParts = new Map<string, TextPart>();
-  #completion: Omit<ModelResponse, 'content'> | undefined;
+  #finishInfo: Omit<ModelResponse, 'content'> | undefined;
   #hasEmittedText = false;
 
   /** `onOutput` receives each chunk of the output. */
@@ -165,8 +170,8 @@ class ResponseReader {
   /** Returns the complete response. Throws MODEL_FAILED if it ended early or is empty. */
   response(): ModelResponse {
     const name = nameOfModel(this.#resolvedModel);
-    if (!this.#completion) throw new BlockError('MODEL_FAILED', `${name} ended its response early.`);
-    const { finishReason, tokens } = this.#completion;
+    if (!this.#finishInfo) throw new BlockError('MODEL_FAILED', `${name} ended its response early.`);
+    const { finishReason, tokens } = this.#finishInfo;
     const isEmpty = this.#content.every((part) => 'text' in part && part.text === '');
     if (isEmpty && tokens.total === 0 && !EMPTY_RESPONSE_REASONS.has(finishReason))
       throw new BlockError(
@@ -186,7 +191,7 @@ class ResponseReader {
     // SDKs use these reasons for a stream that ended early.
     if (unified === 'error' || unified === 'interrupted' || (unified === 'other' && raw === undefined))
       throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#resolvedModel)} ended its response early.`);
-    this.#completion = { finishReason: unified, tokens: tokensOf(usage) };
+    this.#finishInfo = { finishReason: unified, tokens: tokensOf(usage) };
   }
 
   #begin({

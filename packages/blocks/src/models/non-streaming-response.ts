@@ -14,7 +14,7 @@ const MAX_SHOWN_CHARS = 200;
  *
  * Throws a BlockError for a document that is not a response, and the SDK's error for an error in the document.
  */
-export async function partsOfDocument(
+export async function partsOfNonStreamingResponse(
   resolvedModel: ResolvedModel,
   options: LanguageModelV4CallOptions,
   { text }: NonStreamingResponseError,

@@ -2,7 +2,7 @@ import { isBlockError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { BlockError, BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema, requireMatch } from '../agent/json-schema.ts';
 import type { SchemaCheck } from '../agent/json-schema.ts';
-import type { OfferedTool } from '../agent/ready-tool.ts';
+import type { OfferedTool } from '../agent/callable-tool.ts';
 import type { Context } from '../define.ts';
 import { readArguments, credentialIdIn } from '../integrations/arguments.ts';
 import { requireArguments, toolNamesIn, toolOfBlock, selectTool } from '../integrations/selection.ts';

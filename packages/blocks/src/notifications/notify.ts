@@ -3,8 +3,8 @@ import type { Json, JsonObject, NotificationOutcome } from '@heddle/core/blocks'
 import { presetOf } from '../agent/preset.ts';
 import { toolConfigs, withParsedParams } from '../agent/tool-configs.ts';
 import type { ToolConfig } from '../agent/tool-configs.ts';
-import { offeredTools, usageOf, toReadyTool } from '../agent/tools.ts';
-import type { ReadyTool } from '../agent/ready-tool.ts';
+import { offeredTools, usageControlOf, prepareTool } from '../agent/tools.ts';
+import type { CallableTool } from '../agent/callable-tool.ts';
 import { isWorkflowToolConfig } from '../agent/workflow-tools.ts';
 import type { Context } from '../define.ts';
 import { invalidConfigError } from '../invalid-config-error.ts';
@@ -159,10 +159,10 @@ async function toolOf(
   context: Context,
   notification: Notification,
   options: BlocksOptions,
-): Promise<ReadyTool> {
+): Promise<CallableTool> {
   const { config } = notification;
   // Throws for an invalid "usageControl".
-  usageOf(context, config);
+  usageControlOf(context, config);
   // The log of the workflow's run would show the URL of the pause to everyone who may read the log.
   if (isWorkflowToolConfig(config))
     throw invalidConfigError(
@@ -173,7 +173,7 @@ async function toolOf(
     ? await mcpTools(context, options, withParsedParams(context, notification), new Set())
     : await offeredTools(context, notification, options);
   const [tool] = tools;
-  if (tool && tools.length === 1) return toReadyTool(context, tool, config);
+  if (tool && tools.length === 1) return prepareTool(context, tool, config);
   throw invalidConfigError(context, `has a notification that names ${tools.length} tools: name one of them`);
 }
 

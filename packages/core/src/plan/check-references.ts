@@ -170,7 +170,7 @@ class RunOrder {
   readonly #structure: Structure;
   readonly #reachedIds: ReadonlySet<string>;
   readonly #positions = new Map<string, number>();
-  readonly #successors = new Map<string, ReadonlySet<string>>();
+  readonly #reachableBlocks = new Map<string, ReadonlySet<string>>();
   #steps = 0;
 
   /** `reachedIds`: the top-level blocks that a start leads to. */
@@ -226,23 +226,23 @@ class RunOrder {
   /** Returns true if a path leads from `earlier` to `later`. False if the search has too many steps. */
   #isAfter(earlier: string, later: string): boolean {
     if ((this.#positions.get(later) ?? -1) < (this.#positions.get(earlier) ?? 0)) return false;
-    let successors = this.#successors.get(earlier);
-    if (!successors) {
-      successors = this.#findSuccessors(earlier);
-      this.#successors.set(earlier, successors);
+    let reachableBlocks = this.#reachableBlocks.get(earlier);
+    if (!reachableBlocks) {
+      reachableBlocks = this.#findReachableBlocks(earlier);
+      this.#reachableBlocks.set(earlier, reachableBlocks);
     }
-    return successors.has(later);
+    return reachableBlocks.has(later);
   }
 
-  #findSuccessors(from: string): ReadonlySet<string> {
-    const successors = new Set<string>([from]);
-    for (const id of successors) {
+  #findReachableBlocks(from: string): ReadonlySet<string> {
+    const reachableBlocks = new Set<string>([from]);
+    for (const id of reachableBlocks) {
       for (const { target } of this.#structure.outgoingEdges.get(id) ?? []) {
         if (++this.#steps > MAX_STEPS) return new Set();
-        successors.add(target);
+        reachableBlocks.add(target);
       }
     }
-    return successors;
+    return reachableBlocks;
   }
 }
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
-  bareRoot,
+  minimalRootFileSystem,
   BOOT_FOLDER,
   type Confinement,
   setprivArguments,
@@ -88,7 +88,7 @@ function createOutputCollector() {
  * processes.
  */
 async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmResult> {
-  const { execPath, readablePaths, environment } = bareRoot();
+  const { execPath, readablePaths, environment } = minimalRootFileSystem();
   const paths = {
     home: FOLDERS.home,
     proxySocket: JAIL_PATHS.proxy,

@@ -5,8 +5,8 @@ import { EgressError } from './error.ts';
 type Connector = buildConnector.connector;
 
 /** Allowance for headers, chunk lengths and TLS overhead: a fixed size, and a factor of the size of the body. */
-const FRAMING_BYTES = 2 ** 20;
-const FRAMING_FACTOR = 2;
+const OVERHEAD_BYTES = 2 ** 20;
+const OVERHEAD_FACTOR = 2;
 
 /**
  * Maximum number of bytes that the client parses in one step. A refused response is still parsed to the end of the
@@ -19,7 +19,7 @@ const CHUNK_BYTES = 4_096;
  * keep its client busy without a body, with endless chunk extensions, informational responses or empty lines.
  */
 export function limitBytes(connect: Connector, maxBytes: number): Connector {
-  const limit = FRAMING_FACTOR * maxBytes + FRAMING_BYTES;
+  const limit = OVERHEAD_FACTOR * maxBytes + OVERHEAD_BYTES;
   return (options, callback) =>
     connect(options, (...args) => {
       const [error, socket] = args;

@@ -25,9 +25,13 @@ function loaderOf(file: string): string | undefined {
     const header = readAt(descriptor, 0, HEADER_BYTES);
     const is64 = header.length === HEADER_BYTES && header[4] === 2;
     if (!is64 || header.readUInt32BE(0) !== ELF_MAGIC) return undefined;
-    const [segmentCount, segmentBytes] = [header.readUInt16LE(56), header.readUInt16LE(54)];
-    const table = readAt(descriptor, Number(header.readBigUInt64LE(32)), segmentCount * segmentBytes);
-    for (let offset = 0; offset + segmentBytes <= table.length; offset += segmentBytes) {
+    const [programHeaderCount, programHeaderBytes] = [header.readUInt16LE(56), header.readUInt16LE(54)];
+    const table = readAt(
+      descriptor,
+      Number(header.readBigUInt64LE(32)),
+      programHeaderCount * programHeaderBytes,
+    );
+    for (let offset = 0; offset + programHeaderBytes <= table.length; offset += programHeaderBytes) {
       if (table.readUInt32LE(offset) !== SEGMENT_INTERPRETER) continue;
       const pathBytes = readAt(
         descriptor,
@@ -76,7 +80,7 @@ export function customFolders(libraries: readonly string[]): string[] {
 }
 
 /** A root file system with Node.js and its libraries, and nothing else of the host. */
-export interface BareRoot {
+export interface MinimalRootFileSystem {
   readonly execPath: string;
   /** Files that are mounted at their own paths. */
   readonly readablePaths: readonly string[];
@@ -85,7 +89,7 @@ export interface BareRoot {
 }
 
 /** Returns the root file system for the programs of an image builder. */
-export function bareRoot(): BareRoot {
+export function minimalRootFileSystem(): MinimalRootFileSystem {
   const execPath = realpathSync(process.execPath);
   const readablePaths = librariesOf(execPath, []);
   const folders = customFolders(readablePaths);

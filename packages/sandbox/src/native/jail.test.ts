@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findBubblewrap } from '../../../../test/support/bubblewrap.ts';
 import type { Confinement } from '../isolation/confine.ts';
-import { bareRoot } from '../isolation/libraries.ts';
+import { minimalRootFileSystem } from '../isolation/libraries.ts';
 import { NativeHost } from './host.ts';
 import { nativeInvocation } from './jail.ts';
 
@@ -10,7 +10,7 @@ const options = bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath
 const host = new NativeHost(options, process.execPath);
 
 describe.skipIf(bubblewrapPath === undefined)('the number of processes in a jail', () => {
-  const { execPath, readablePaths } = bareRoot();
+  const { execPath, readablePaths } = minimalRootFileSystem();
   const invocationOf = (confinement: Confinement, rootfs?: string) => {
     const { args, jailArguments } = nativeInvocation(confinement, undefined, {
       ...{

@@ -36,14 +36,14 @@ export async function parseFiles(
   const parsedFiles: ParsedFile[] = [];
   for (const source of sourcesOf(value)) {
     const content = await contentOf(context, source, headers);
-    const text = checkTotalLength(textOf(content), budget);
+    const text = consumeBudget(textOf(content), budget);
     parsedFiles.push({ content: text, file: await storeAsRunFile(context, source, content) });
   }
   return parsedFiles;
 }
 
 /** Returns `text`, and subtracts its length from `budget`. Throws FILE_TOO_LARGE if the budget is exceeded. */
-function checkTotalLength(text: string, budget: { chars: number }): string {
+function consumeBudget(text: string, budget: { chars: number }): string {
   budget.chars -= text.length;
   if (budget.chars >= 0) return text;
   throw permanentError(
@@ -133,13 +133,13 @@ export async function readTexts(call: NativeToolCall): Promise<JsonObject> {
   for (const source of await selectedSources(call)) {
     const content = await contentOf(context, source);
     if (firstLine === undefined && maxLines === undefined)
-      contents.push(checkTotalLength(textOf(content), budget));
+      contents.push(consumeBudget(textOf(content), budget));
     else {
       const lines = textOf(content).split('\n');
       const start = typeof firstLine === 'number' ? firstLine : 1;
       const end = typeof maxLines === 'number' ? start - 1 + maxLines : lines.length;
       const selectedLines = lines.slice(start - 1, end);
-      contents.push(checkTotalLength(selectedLines.join('\n'), budget));
+      contents.push(consumeBudget(selectedLines.join('\n'), budget));
       lineRanges.push({ offset: start, lineCount: selectedLines.length, totalLines: lines.length });
     }
   }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import {
-  bareRoot,
+  minimalRootFileSystem,
   type Confinement,
   JAIL_PATHS,
   PROXY_PORT,
@@ -87,7 +87,7 @@ export async function runGo(
   signal: AbortSignal,
   outputListener: OutputListener,
 ): Promise<ProcessTreeEnd> {
-  const { execPath, readablePaths, environment } = bareRoot();
+  const { execPath, readablePaths, environment } = minimalRootFileSystem();
   return runProcessTree(confinement, {
     jail: {
       execPath,

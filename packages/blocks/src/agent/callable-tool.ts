@@ -29,8 +29,8 @@ export interface ToolCallContext extends Pick<AgentToolCall, 'idempotencyKey' | 
   otherWorkDone: Promise<unknown>;
 }
 
-/** A tool of an agent, ready to be called. */
-export interface ReadyTool extends OfferedTool {
+/** A tool of an agent with the schema and settings that its calls need. */
+export interface CallableTool extends OfferedTool {
   /** Returns how arguments differ from the schema; undefined if they match. */
   problemsOf: SchemaCheck;
   /** True if the model must call it first. */
