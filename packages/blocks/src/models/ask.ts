@@ -27,7 +27,7 @@ type Call = Pick<BlockCall<unknown>, 'context' | 'options'>;
 /** Asks the model of the block. The answer is emitted as it arrives. Throws a BlockError. */
 export async function askText(call: Call, question: Question): Promise<{ text: string; usage: ModelUsage }> {
   const output = await askModel(call.context, call.options, { prompt: promptOf(question) });
-  return { text: output['content'] as string, usage: usageControlOf(output) };
+  return { text: output['content'] as string, usage: usageOf(output) };
 }
 
 /**
@@ -62,7 +62,7 @@ export async function askForObject(
   const prompt = promptOf({ ...question, system });
   const output = await askModel(withoutEvents(call.context), call.options, { prompt, format });
   const value: Json = output['answer'] ?? null;
-  return { value: isJsonObject(value) ? value : {}, usage: usageControlOf(output) };
+  return { value: isJsonObject(value) ? value : {}, usage: usageOf(output) };
 }
 
 function promptOf({ system, user }: Question): LanguageModelV4Prompt {
@@ -73,7 +73,7 @@ function promptOf({ system, user }: Question): LanguageModelV4Prompt {
   ];
 }
 
-function usageControlOf({ model, tokens, cost }: JsonObject): ModelUsage {
+function usageOf({ model, tokens, cost }: JsonObject): ModelUsage {
   return { model, tokens, ...(cost !== undefined && { cost }) } as unknown as ModelUsage;
 }
 

@@ -1,7 +1,7 @@
 import type { Json } from '@heddle/core';
 import type { Span, StoredValue } from '@heddle/core/run';
 import type { Engine } from '@heddle/engine';
-import { modelUsagesOf, usageControlOf } from './usage.ts';
+import { modelUsagesOf, usageOf } from './usage.ts';
 import type { ModelUsage } from './usage.ts';
 
 /** A span as the API returns it. */
@@ -77,7 +77,7 @@ async function childrenOf(engine: ValueReader, span: Span, context: TraceContext
 async function spanOf(engine: ValueReader, span: Span, context: TraceContext): Promise<TraceSpan> {
   const { budget, rootId, startMs } = context;
   const { input, output } = await valuesOf(engine, span, budget);
-  const { tokens, cost, toolCalls } = usageControlOf(span.type, output) ?? {};
+  const { tokens, cost, toolCalls } = usageOf(span.type, output) ?? {};
   const children = await childrenOf(engine, span, context);
   return {
     // Without the engine's id of the run: callers know runs by their own ids.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { usageControlOf } from './usage.ts';
+import { usageOf } from './usage.ts';
 
 it('the usage of an agent has model, tokens, cost and tool calls from its output', () => {
   const output = {
@@ -11,7 +11,7 @@ it('the usage of an agent has model, tokens, cost and tool calls from its output
       count: 1,
     },
   };
-  expect(usageControlOf('agent', output)).toEqual({
+  expect(usageOf('agent', output)).toEqual({
     model: 'm-1',
     tokens: { input: 3, output: 4, total: 7 },
     cost: { input: 0.1, output: 0.2, total: 0.3, totalMicros: 300_000 },
@@ -21,15 +21,13 @@ it('the usage of an agent has model, tokens, cost and tool calls from its output
 
 it('blocks whose outputs contain data from callers have no usage', () => {
   for (const type of ['start_trigger', 'function', 'api', 'response', 'workflow', 'variables'])
-    expect(usageControlOf(type, { model: 'm', cost: { total: 5 } })).toBeUndefined();
+    expect(usageOf(type, { model: 'm', cost: { total: 5 } })).toBeUndefined();
 });
 
 it('the usage has only non-negative numbers, and long names are truncated', () => {
-  expect(
-    usageControlOf('agent', { model: 'x'.repeat(500), cost: { total: -1, input: '5' }, tokens: 7 }),
-  ).toEqual({
+  expect(usageOf('agent', { model: 'x'.repeat(500), cost: { total: -1, input: '5' }, tokens: 7 })).toEqual({
     model: 'x'.repeat(200),
   });
-  expect(usageControlOf('agent', 'text')).toBeUndefined();
-  expect(usageControlOf('agent', { model: '', toolCalls: { list: [1] } })).toEqual({ toolCalls: [] });
+  expect(usageOf('agent', 'text')).toBeUndefined();
+  expect(usageOf('agent', { model: '', toolCalls: { list: [1] } })).toEqual({ toolCalls: [] });
 });

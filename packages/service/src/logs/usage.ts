@@ -37,7 +37,7 @@ export function callsModel(blockType: string): boolean {
 }
 
 /** Returns the usage of the block; undefined for a block that calls no model, or whose output is not an object. */
-export function usageControlOf(blockType: string, output: Json | undefined): ModelUsage | undefined {
+export function usageOf(blockType: string, output: Json | undefined): ModelUsage | undefined {
   if (!callsModel(blockType) || !isJsonObject(output)) return undefined;
   const { model, tokens, cost } = output;
   const tokenCounts = numbersIn(tokens, ['input', 'output', 'total']);
@@ -96,7 +96,7 @@ export async function modelUsagesOf(
   for (const span of queue) {
     for (const child of span.children) queue.push(child);
     if (!callsModel(span.type) || !span.output) continue;
-    const usage = usageControlOf(span.type, await engine.readValue(span.output));
+    const usage = usageOf(span.type, await engine.readValue(span.output));
     if (usage) usages.push({ name: span.name, usage });
   }
   return usages;
