@@ -3,7 +3,10 @@ import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pages, readPage, repository } from './markdown.ts';
 
-/** Returns the page without its code, because links and headings in code are examples. */
+/**
+ * Returns the page without code blocks, and without inline code that contains a link: links and headings in code are
+ * examples.
+ */
 function removeCode(text: string): string {
   return text
     .replaceAll(/^```[\s\S]*?^```$/gm, '')

@@ -8,7 +8,7 @@ export interface Interruptions {
   outages: readonly Outage[];
 }
 
-/** An attempt of a block that ran more than once. */
+/** A second execution of the same attempt of a block. */
 export interface RepeatedCall {
   /** The process that died before the result of the previous call was reported; undefined if none did. */
   cause: 'worker' | 'server' | undefined;
@@ -19,7 +19,7 @@ export interface RepeatedCall {
 /** Milliseconds within which a result reaches the server if the worker and the server are alive. */
 const MAX_REPORT_DELAY_MS = 10_000;
 
-/** Returns the repeated calls of attempts, each with its cause. */
+/** Returns the calls that repeat an attempt, each with its cause. */
 export function findRepeatedCalls(
   calls: readonly EffectCall[],
   interruptions: Interruptions,

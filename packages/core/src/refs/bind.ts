@@ -106,8 +106,8 @@ function escapeCharacter(character: string): string {
 }
 
 /**
- * Returns the string that a literal becomes inside the author's quotes, where its escapes are interpreted once more.
- * Throws for a literal that would end the quotes.
+ * Returns the string for a literal that is inserted between quotes of the author: the escapes in the literal are
+ * decoded. Throws for a literal that would end the quotes.
  */
 function unescapeInsideQuotes(text: string, quote: Quote, ref: Reference): string {
   const closingPattern = quote === '`' ? /`|\$\{/ : new RegExp(quote);

@@ -26,7 +26,7 @@ type TenantAccess<Port> = <T>(
   call: (port: Port, tenant: string | undefined) => MaybePromise<T>,
 ) => Promise<T>;
 
-/** A port for one tenant: the same methods, without the tenant. */
+/** The methods of a port, bound to one tenant: without the parameter for the tenant. */
 export type TenantPort<Port> = {
   readonly [Method in keyof Port]: Port[Method] extends (
     tenant: string | undefined,

@@ -11,9 +11,10 @@ declare const require: (file: string) => { ivm: IsolatedVm };
 
 /**
  * Arguments: the addon, the folder of the interpreter's files, and a task. `snapshot FILE` writes a snapshot to a file,
- * and `make` sends one to the supervisor. All other tasks serve jobs: without a task, interpreters start from the
- * snapshot in the folder, and with `own` from the one in the first open file. `site` serves an image whose packages are
- * in the first open file, and `memory` does the same with the image's snapshot in the second.
+ * and `make` sends one to the supervisor. All other tasks serve jobs. Without a task, interpreters start from the
+ * snapshot of their memory in the folder. The parent process can pass files as open file descriptors: with `own`, the
+ * first is the snapshot; with `site`, it contains the packages of an image; with `memory`, the second is also the
+ * snapshot of the image.
  */
 const [addon, folder, task, file] = process.argv.slice(2) as [string, string, ...(string | undefined)[]];
 

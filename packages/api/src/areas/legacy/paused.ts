@@ -17,7 +17,7 @@ interface PageOption {
   hasResumePage: boolean;
 }
 
-// `PageOption` is not used here: the exported type of an area must not refer to a type of this file.
+// `PageOption` is not used here: the exported type of an area (a module of API operations) must not refer to a type of this file.
 const defineOperation = operationFactory<AreaContext & { hasResumePage: boolean }>();
 
 /** Reading needs the right to resume: the responses contain the resume tokens. */

@@ -20,6 +20,7 @@ export interface Batch {
   types: ReadonlySet<string>;
   createId: () => string;
   skippedItems: SkippedItem[];
+  /** Edges that were added after their target blocks, for the response. */
   deferredEdges: DeferredEdge[];
   inputErrors: InputError[];
   warnings: string[];
@@ -27,6 +28,7 @@ export interface Batch {
   actualIds: Map<string, string>;
   /** Blocks that need a position. */
   unplacedBlockIds: Set<string>;
+  /** Edges whose target blocks have not been added yet. */
   edgesToLaterBlocks: EdgeToLaterBlock[];
   /** Cached port resolvers by block, each with the values from which it was created. */
   portResolvers: Map<string, { values: readonly (Json | undefined)[]; resolve: PortResolver }>;
