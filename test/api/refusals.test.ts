@@ -153,11 +153,11 @@ describe('a refused answer to a pause records nothing', () => {
     const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
     const run = await api.call<RunResponse>('GET', runPath);
     const createAnswerRequest = (body: object) => () => api.call('POST', `${runPath}/resume`, { body });
-    return { runPath, answerCall: createAnswerRequest, contextId: run.data.paused?.contextId ?? '' };
+    return { runPath, createAnswerRequest, contextId: run.data.paused?.contextId ?? '' };
   }
 
   it('with an unknown token, with an invalid answer, and for a run that has ended', async () => {
-    const { runPath, answerCall, contextId } = await startPausedRun();
+    const { runPath, createAnswerRequest: answerCall, contextId } = await startPausedRun();
     const unknownTokenError = await expectRefused(
       {},
       404,

@@ -63,11 +63,11 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
         ],
         { env },
       );
-    return { server, data: dataFolder, env, add: startAddCommand };
+    return { server, data: dataFolder, env, startAddCommand };
   }
 
   it('connects an account with PKCE, and ignores forged redirects', async () => {
-    const { server, data, env, add } = await setUp();
+    const { server, data, env, startAddCommand: add } = await setUp();
     const command = add();
     const url = await readAuthorizationUrl(command);
     const { searchParams } = new URL(url);
@@ -102,7 +102,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   });
 
   it('stops if no answer arrives in time, and if the person refuses', async () => {
-    const { server, add } = await setUp();
+    const { server, startAddCommand: add } = await setUp();
     const timedOutResult = await add('--timeout', '0.2').result;
     expect(timedOutResult).toMatchObject({ exitCode: 2 });
     expect(timedOutResult.stderr).toContain('There was no answer within 0.2 seconds.');
@@ -119,7 +119,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   });
 
   it('reports errors in the configuration of clients without their secrets', async () => {
-    const { data, env, add } = await setUp();
+    const { data, env, startAddCommand: add } = await setUp();
     const args = ['credentials', 'add', 'Shop', '--oauth', '--data', data, '--provider'];
     expect((await runHeddle([...args, 'other'], { env })).stderr).toContain(
       'There is no OAuth client for other in the configuration.',

@@ -64,7 +64,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
       });
       const readSecret = async (query: CredentialQuery = { provider: 'shop', type: 'oauth' }) =>
         (await credentials.find(workspaceId, query))?.secret;
-      return { store, sealer, reports: errorMessages, events, readSecret };
+      return { store, sealer, errorMessages, events, readSecret };
     };
     const setupStore = await openServiceStore(storeOptions);
     onTestFinished(() => setupStore.close());
@@ -167,7 +167,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
     const { server, clock, startProcess, readState } = await setUp(
       title === 'is slow' ? { timeoutMs: 500 } : {},
     );
-    const { readSecret, reports, events } = await startProcess();
+    const { readSecret, errorMessages: reports, events } = await startProcess();
     server.faults.push(fault, fault);
     expect(await readSecret()).toBe('at-present');
     expect(reports).toMatchObject([expect.stringContaining('"Shop" of shop cannot be refreshed: ')]);

@@ -97,9 +97,7 @@ describe('a run with the id of a child run', () => {
     const engine = await createEngineOn(
       openStores({ data: dataFolder }),
       createRegistry(builtInExecutors, []),
-      {
-        recover: false,
-      },
+      { recover: false },
     );
     onTestFinished(() => engine.close({ graceMs: 0 }));
     expect(await engine.cancel('old-parent')).toBe(true);

@@ -15,6 +15,9 @@ export interface Io {
   stderr: OutputStream;
 }
 
+/** Receives the exit code of the command. */
+export type SetExitCode = (exitCode: number) => void;
+
 /** Returns the streams of this process. */
 export function processIo(): Io {
   return {

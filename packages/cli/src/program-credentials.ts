@@ -1,11 +1,9 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { AddOptions } from './commands/credentials.ts';
-import type { Io } from './io.ts';
+import type { Io, SetExitCode } from './io.ts';
 import { withWorkspaceOptions } from './program-secrets.ts';
 import { parseSecondsAsMs } from './run-options.ts';
-
-type SetExitCode = (exitCode: number) => void;
 
 /** `heddle credentials`: keys and accounts of providers that the workflows of a workspace use. */
 export function declareCredentials(program: Command, io: Io, setExitCode: SetExitCode): void {

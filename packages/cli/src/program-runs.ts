@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import type { Io } from './io.ts';
+import type { Io, SetExitCode } from './io.ts';
 import {
   parseCount,
   groupedOptions,
@@ -9,8 +9,6 @@ import {
   runOptions,
   withOptions,
 } from './run-options.ts';
-
-type SetExitCode = (exitCode: number) => void;
 
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'];
 

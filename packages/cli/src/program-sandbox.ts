@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { Io } from './io.ts';
+import type { Io, SetExitCode } from './io.ts';
 import {
   jsonDataOption,
   repeatableOption,
@@ -8,8 +8,6 @@ import {
   parseSecondsAsMs,
   withOptions,
 } from './run-options.ts';
-
-type SetExitCode = (exitCode: number) => void;
 
 const ISOLATION_LEVELS = ['basic', 'standard', 'strict'];
 

@@ -1,10 +1,8 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { Io } from './io.ts';
+import type { Io, SetExitCode } from './io.ts';
 import { serverOptions } from './program-serve.ts';
 import { parseCount, jsonDataOption, withOptions } from './run-options.ts';
-
-type SetExitCode = (exitCode: number) => void;
 
 const SCHEDULE_DESCRIPTION = 'id of the schedule, or name or id of a workflow with one schedule';
 

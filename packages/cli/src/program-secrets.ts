@@ -1,9 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { Io } from './io.ts';
+import type { Io, SetExitCode } from './io.ts';
 import { withStoreOptions } from './run-options.ts';
-
-type SetExitCode = (exitCode: number) => void;
 
 /** `heddle secrets`: the values of `{{NAME}}` in the workflows of a workspace. */
 export function declareSecrets(program: Command, io: Io, setExitCode: SetExitCode): void {

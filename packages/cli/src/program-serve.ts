@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import type { Io } from './io.ts';
+import type { Io, SetExitCode } from './io.ts';
 import { graceOption } from './program-temporal.ts';
 import {
   COMPAT_EFFECT,
@@ -15,8 +15,6 @@ import {
 
 /** A hundred years. */
 const MAX_DAYS = 36_500;
-
-type SetExitCode = (exitCode: number) => void;
 
 /** `heddle serve`, `heddle keys` and `heddle workspaces`: the HTTP API and its callers. */
 export function declareServe(program: Command, io: Io, setExitCode: SetExitCode): void {

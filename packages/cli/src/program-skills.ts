@@ -1,10 +1,8 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { AddOptions } from './commands/skills.ts';
-import type { Io } from './io.ts';
+import type { Io, SetExitCode } from './io.ts';
 import { withWorkspaceOptions } from './program-secrets.ts';
-
-type SetExitCode = (exitCode: number) => void;
 
 /** `heddle skills`: instructions that agents of a workspace read if a task needs them. */
 export function declareSkills(program: Command, io: Io, setExitCode: SetExitCode): void {

@@ -1,9 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import type { Io } from './io.ts';
+import type { Io, SetExitCode } from './io.ts';
 import { groupedOptions, withOptions } from './run-options.ts';
-
-type SetExitCode = (exitCode: number) => void;
 
 const ROLES = ['engine', 'effects', 'segments'] as const;
 

@@ -1,11 +1,11 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { ImportToolsOptions } from './commands/tools.ts';
-import type { Io } from './io.ts';
+import type { Io, SetExitCode } from './io.ts';
 import { repeatableOption, runOptions, withOptions } from './run-options.ts';
 
 /** `heddle tools`: tools of services, from their OpenAPI documents. */
-export function declareTools(program: Command, io: Io, setExitCode: (exitCode: number) => void): void {
+export function declareTools(program: Command, io: Io, setExitCode: SetExitCode): void {
   const tools = program
     .command('tools')
     .summary('List tools, and create tools from OpenAPI documents.')

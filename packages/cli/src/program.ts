@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import type { Argument, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
-import type { Io } from './io.ts';
+import type { Io, SetExitCode } from './io.ts';
 import { declareRuns } from './program-runs.ts';
 import { declareLogs, declareDeployAndExecute, declareServe } from './program-serve.ts';
 import { declareCredentials } from './program-credentials.ts';
@@ -33,7 +33,7 @@ Exit codes of run, runs resume, runs rerun, runs tail and execute:
  * Builds the commands and their options. An action imports its command when it is called, so that commands start fast.
  * `setExitCode` is called with the exit code.
  */
-export function buildProgram(io: Io, setExitCode: (exitCode: number) => void): Command {
+export function buildProgram(io: Io, setExitCode: SetExitCode): Command {
   const program = new Command('heddle')
     .description('Checks, runs and deploys workflows.')
     .version(packageJson.version, '-v, --version', 'Print the version.')
@@ -76,7 +76,7 @@ export function buildProgram(io: Io, setExitCode: (exitCode: number) => void): C
   return program;
 }
 
-function declareCheck(program: Command, io: Io, setExitCode: (exitCode: number) => void): void {
+function declareCheck(program: Command, io: Io, setExitCode: SetExitCode): void {
   const command = program
     .command('check')
     .summary('Check workflows and list all problems.')
@@ -92,7 +92,7 @@ function declareCheck(program: Command, io: Io, setExitCode: (exitCode: number) 
   });
 }
 
-function declarePlan(program: Command, io: Io, setExitCode: (exitCode: number) => void): void {
+function declarePlan(program: Command, io: Io, setExitCode: SetExitCode): void {
   const command = program
     .command('plan')
     .summary('Show the execution plan of a workflow.')
@@ -109,7 +109,7 @@ function declarePlan(program: Command, io: Io, setExitCode: (exitCode: number) =
   });
 }
 
-function declareRun(program: Command, io: Io, setExitCode: (exitCode: number) => void): void {
+function declareRun(program: Command, io: Io, setExitCode: SetExitCode): void {
   const command = program
     .command('run')
     .summary('Run a workflow and print its output.')
@@ -124,7 +124,7 @@ function declareRun(program: Command, io: Io, setExitCode: (exitCode: number) =>
   });
 }
 
-function declareBlocks(program: Command, io: Io, setExitCode: (exitCode: number) => void): void {
+function declareBlocks(program: Command, io: Io, setExitCode: SetExitCode): void {
   const blocks = program
     .command('blocks')
     .summary('List block types and show their fields.')

@@ -116,7 +116,7 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
         ),
       };
     };
-    return { engine, failingExecutions, observe: runAndObserve };
+    return { engine, failingExecutions, runAndObserve };
   };
   const select = ['L.results'];
   const runFrom =
@@ -129,7 +129,7 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
     it.each(RERUN_CASES)(
       'at %s: earlier iterations and blocks keep their results',
       async (_title, blockName, iterations, expectedExecutions) => {
-        const { engine, observe } = await openEngine();
+        const { engine, runAndObserve: observe } = await openEngine();
         const earlierRun = await observe(() => engine.execute(nestedWorkflow(), {}, { select }));
         expect(earlierRun.result).toMatchObject(completedWith(['xyz', 'I.2']));
         const rerun = await observe(runFrom(engine, earlierRun.result.runId, blockName, { iterations }));
@@ -161,7 +161,7 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
     });
 
     it('at a failed branch: unfinished branches run too, finished branches keep their results', async () => {
-      const { engine, failingExecutions, observe } = await openEngine();
+      const { engine, failingExecutions, runAndObserve: observe } = await openEngine();
       const source = {
         workflow: workflow(
           [parallel('L', { parallelType: 'count', count: 5, batchSize: 2 }, work('K'), work('M')), work('Z')],
@@ -193,7 +193,7 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
     });
 
     it('in a while loop: its condition is evaluated before the next iteration', async () => {
-      const { engine, observe } = await openEngine();
+      const { engine, runAndObserve: observe } = await openEngine();
       const source = {
         workflow: workflow(
           [loop('L', { loopType: 'while', whileCondition: '<loop.index> < 3' }, work('B'), work('C'))],
@@ -207,7 +207,7 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
     });
 
     it('at a block after a condition: only in an iteration that took its branch', async () => {
-      const { engine, observe } = await openEngine();
+      const { engine, runAndObserve: observe } = await openEngine();
       const source = {
         workflow: workflow(
           [
@@ -232,7 +232,7 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
     });
 
     it('with edits: they replace fields of the block in that iteration only, and outputs of earlier blocks', async () => {
-      const { engine, observe } = await openEngine();
+      const { engine, runAndObserve: observe } = await openEngine();
       const { runId } = await engine.execute(nestedWorkflow());
       const variables = [{ variableName: 'text', type: 'string', value: '!' }];
       const runWithFields = await observe(
@@ -258,7 +258,7 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
     });
 
     it('after a run that itself started inside an iteration: only in iterations that this run executed', async () => {
-      const { engine, observe } = await openEngine();
+      const { engine, runAndObserve: observe } = await openEngine();
       const firstRun = await observe(() => engine.execute(nestedWorkflow(), {}, { select }));
       const secondRun = await observe(runFrom(engine, firstRun.result.runId, 'M', { iterations: [1, 1] }));
       const { runId } = secondRun.result;
@@ -286,7 +286,7 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
     });
 
     it('with a changed workflow: its collection determines the later iterations', async () => {
-      const { engine, observe } = await openEngine();
+      const { engine, runAndObserve: observe } = await openEngine();
       const { runId } = await engine.execute(nestedWorkflow());
       const changedOptions = { workflow: nestedWorkflow('["x", "y", "z", "w"]'), iterations: [2] };
       const rerun = await observe(runFrom(engine, runId, 'J', changedOptions));

@@ -39,11 +39,11 @@ export function describeShell(makeRuntime: MakeRuntime): void {
       if (shellEngine === undefined) return skip('Native images cannot be built and run on this machine');
       const shellBlock = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
         block(name, 'function', { code, language: 'shell', sandboxId: shellEngine.id, ...fields });
-      return { runWorkflow: shellEngine.runWorkflow, sh: shellBlock };
+      return { runWorkflow: shellEngine.runWorkflow, shellBlock };
     };
 
     it('receive each value as one word, whatever it contains, and return JSON, text or nothing', async (context) => {
-      const { runWorkflow, sh } = await prepareShell(context);
+      const { runWorkflow, shellBlock: sh } = await prepareShell(context);
       const code = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
 # <a.result.text> and "<nosuch.x>"
 d=$(cat <<END
@@ -73,7 +73,7 @@ echo "__HEDDLE_RESULT__=$(f <a.result.text> "<a.result.text>" 'in <a.result.text
     });
 
     it('have all or only the mounted environment values as variables, and resolve placeholders to text', async (context) => {
-      const { runWorkflow, sh } = await prepareShell(context);
+      const { runWorkflow, shellBlock: sh } = await prepareShell(context);
       const code = `x={{K}}
 y=$(cat <<END
 {{K}}
@@ -105,7 +105,7 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
     });
 
     it('run in loops, parallels and branches, and read blocks that did not run as empty', async (context) => {
-      const { runWorkflow, sh } = await prepareShell(context);
+      const { runWorkflow, shellBlock: sh } = await prepareShell(context);
       const result = await runWorkflow({
         blocks: [
           loop('L', { loopType: 'for', count: 2 }, sh('A', 'echo __HEDDLE_RESULT__=$((<loop.index> + 10))')),
@@ -131,7 +131,7 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
     });
 
     it('fail their block after a timeout, and after a non-zero exit code with the end of their output in the message', async (context) => {
-      const { runWorkflow, sh } = await prepareShell(context);
+      const { runWorkflow, shellBlock: sh } = await prepareShell(context);
       const result = await runWorkflow({
         blocks: [
           sh('S', 'echo why >&2; exit 7'),

@@ -33,7 +33,7 @@ function createEnvironments({
     clock,
     onError: (error) => void reportedMessages.push((error as Error).message),
   });
-  return { environments, clock, reported: reportedMessages };
+  return { environments, clock, reportedMessages };
 }
 
 const SECRET_PLAN = planOf('return {{KEY}}');
@@ -96,7 +96,7 @@ describe('the environment of a run', () => {
         return { KEY: 'a-secret-value' };
       },
     };
-    const { environments, clock, reported } = createEnvironments({ tenantEnvironments });
+    const { environments, clock, reportedMessages: reported } = createEnvironments({ tenantEnvironments });
     const environment = await environments.open(SECRET_PLAN);
     broken = true;
     clock.advance(1000);
@@ -116,12 +116,12 @@ describe('the environment of a run', () => {
       NONE: '',
       N: '12',
     };
-    expect(createEnvironments({ env }).reported).toEqual([
+    expect(createEnvironments({ env }).reportedMessages).toEqual([
       expect.stringContaining('{{PIN}}'),
       expect.stringMatching(/\{\{N\}\}.*not redacted/s),
     ]);
     const tenantEnvironments: TenantEnvironments = { names: () => [], values: () => ({ KEY: 'short' }) };
-    const { environments, reported } = createEnvironments({ tenantEnvironments });
+    const { environments, reportedMessages: reported } = createEnvironments({ tenantEnvironments });
     await environments.open(SECRET_PLAN);
     await environments.open(SECRET_PLAN);
     expect(reported).toEqual([expect.stringContaining('{{KEY}}')]);

@@ -46,10 +46,10 @@ function readIfPresent(file: string): string | undefined {
 /** Parses a line of mountinfo: `id parent device root point options … - type source super-options`. */
 function parseMount(line: string): Mount | undefined {
   const [mountFields = '', typeFields = ''] = line.split(' - ');
-  const [, , , root, point] = mountFields.split(' ');
+  const [, , , root, mountPoint] = mountFields.split(' ');
   const [type = '', , options = ''] = typeFields.split(' ');
-  if (root === undefined || point === undefined || !type.startsWith('cgroup')) return undefined;
-  return { root, mountPoint: point, type, controllers: options.split(',') };
+  if (root === undefined || mountPoint === undefined || !type.startsWith('cgroup')) return undefined;
+  return { root, mountPoint, type, controllers: options.split(',') };
 }
 
 /**

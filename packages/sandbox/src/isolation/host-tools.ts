@@ -110,7 +110,7 @@ export interface Jail {
   readonly command: readonly string[];
 }
 
-/** User id and group id of the processes in a jail. They are the ids of the user `nobody`. */
+/** User id and group id of processes in a jail: those of the user `nobody`. */
 const NOBODY = '65534';
 
 /**

@@ -58,7 +58,7 @@ export const deployWorkflow = defineChangeOperation({
         deployed_by: principal.userId,
       },
       async (tx, { version }) => {
-        await activate(services, tx, { row, version, deployed: deployedVersion });
+        await activate(services, tx, { row, version, deployedVersion });
         await recordAudit({ resourceId: row.id, details: { version } }, tx);
       },
     );
@@ -226,7 +226,7 @@ export async function makeLive(
   const { version } = storedVersion;
   const compiledVersion = { ...storedVersion, engine_version: deployedVersion.engineVersion };
   await services.store.workflows.activate(compiledVersion, deployedAt, async (tx) => {
-    await activate(services, tx, { row, version, deployed: deployedVersion });
+    await activate(services, tx, { row, version, deployedVersion });
     await recordAudit({ resourceId: row.id, details: { version } }, tx);
   });
   services.triggers.notifyChanged();
@@ -277,11 +277,7 @@ async function deployToEngine(
 async function activate(
   { triggers, now }: WorkflowServices,
   transaction: unknown,
-  {
-    row,
-    version,
-    deployed: deployedVersion,
-  }: { row: WorkflowRow; version: number; deployed: DeployedVersion },
+  { row, version, deployedVersion }: { row: WorkflowRow; version: number; deployedVersion: DeployedVersion },
 ): Promise<void> {
   const target = { workflowId: row.id, workspaceId: row.workspace_id, version };
   const { triggers: plannedTriggers, engineVersion } = deployedVersion;

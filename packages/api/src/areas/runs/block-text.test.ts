@@ -6,7 +6,7 @@ import type { TextEvent } from './block-text.ts';
 /** Ends a scope as `OutputEvents` does. */
 function end(text: BlockText, scope: string, content: string, values: readonly string[] = []): TextEvent[] {
   const isTextSent = text.hasSent(scope, content);
-  return [...text.end(scope, isTextSent ? values : [content, ...values], { hasText: isTextSent })];
+  return [...text.end(scope, isTextSent ? values : [content, ...values], { isTextSent })];
 }
 
 const chunk = (text: string): TextEvent => ({ chunk: text });

@@ -55,7 +55,7 @@ export class BlockText {
   *end(
     scope: string,
     values: readonly string[],
-    { hasText: isTextSent }: { hasText: boolean },
+    { isTextSent }: { isTextSent: boolean },
   ): Generator<TextEvent> {
     if (isTextSent) {
       this.#recordSentText(this.#texts.get(scope) ?? '');

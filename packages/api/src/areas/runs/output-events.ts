@@ -100,7 +100,7 @@ export class OutputEvents {
       if (outputValue !== streamedValue) texts.push(asText(await inlineFiles(outputValue.value)));
       this.sentSelectors.add(outputValue.selector);
     }
-    yield* eventsOf(blockId, text.end(scope, texts, { hasText: streamedValue !== undefined }));
+    yield* eventsOf(blockId, text.end(scope, texts, { isTextSent: streamedValue !== undefined }));
   }
 
   /** Tells the client to discard the text of the block. */

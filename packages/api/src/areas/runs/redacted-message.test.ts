@@ -39,12 +39,12 @@ async function createApiWithPendingStarts() {
     expect(response.status).toBe(202);
     return response.data.runId;
   };
-  return { ...api, accept: queueRun, rejectStarts: reject };
+  return { ...api, queueRun, rejectStarts: reject };
 }
 
 describe('records of queued runs', () => {
   it('have no secrets that their blocks can read, in inputs and failures', async () => {
-    const { accept: queueRun, rejectStarts, store, deploy, call } = await createApiWithPendingStarts();
+    const { queueRun, rejectStarts, store, deploy, call } = await createApiWithPendingStarts();
     const id = await deploy(SECRET_READING_WORKFLOW);
     const runId = await queueRun(id);
     expect(await findQueuedStart(store, runId)).toMatchObject({
@@ -59,7 +59,7 @@ describe('records of queued runs', () => {
   });
 
   it('are unchanged for workflows that read no secrets', async () => {
-    const { accept: queueRun, rejectStarts, store, deploy } = await createApiWithPendingStarts();
+    const { queueRun, rejectStarts, store, deploy } = await createApiWithPendingStarts();
     const runId = await queueRun(await deploy(PLAIN_WORKFLOW));
     expect(JSON.stringify(await findQueuedStart(store, runId))).toContain(SECRET);
     rejectStarts(new EngineError('INPUT_INVALID', 'It does not fit.'));

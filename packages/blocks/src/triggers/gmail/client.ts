@@ -43,7 +43,7 @@ export class GmailClient {
 
   private constructor(
     context: FeedContext,
-    { http, base: apiUrl, token }: { http: HttpClient; base: string; token: string },
+    { http, apiUrl, token }: { http: HttpClient; apiUrl: string; token: string },
   ) {
     this.#context = context;
     this.#http = http;
@@ -55,7 +55,7 @@ export class GmailClient {
   static async open(context: FeedContext, credential: string): Promise<GmailClient> {
     const { baseUrl = BASE_URL, http } = await context.service(SERVICE);
     const apiUrl = `${baseUrl.replace(/\/+$/, '')}/gmail/v1/users/me`;
-    return new GmailClient(context, { http, base: apiUrl, token: await context.credential(credential) });
+    return new GmailClient(context, { http, apiUrl, token: await context.credential(credential) });
   }
 
   /** Returns the position after all existing messages. */

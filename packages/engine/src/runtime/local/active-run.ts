@@ -234,8 +234,10 @@ export class ActiveRun {
 
   /** True if the block has called a child run, which may have ended in the meantime. */
   #waitsForChild(address: readonly number[]): boolean {
-    const { index, plan, machineState: state } = this.runState;
-    return index.node(address).class === 'child' || workAt(plan.skeleton, state, address)?.w === 'blocked';
+    const { index, plan, machineState } = this.runState;
+    return (
+      index.node(address).class === 'child' || workAt(plan.skeleton, machineState, address)?.w === 'blocked'
+    );
   }
 
   /** Stops executing commands, but still accepts entries. */

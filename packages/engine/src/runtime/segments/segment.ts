@@ -162,8 +162,10 @@ export class Segment {
     const localCommands = (replayedCommands ?? []).filter((command) =>
       this.#canRunHere(command),
     ) as PendingCommand[];
-    const { plan, machineState: state } = this.#runState;
-    return [...commands, ...localCommands].filter((command) => isPending(plan.skeleton, state, command));
+    const { plan, machineState } = this.#runState;
+    return [...commands, ...localCommands].filter((command) =>
+      isPending(plan.skeleton, machineState, command),
+    );
   }
 
   /** Stops all blocks, discards their results and closes their connections. */

@@ -69,8 +69,8 @@ export async function installWheels(
   const writeBytes = (path: string, bytes: Buffer, mode: number): Promise<void> =>
     writer.writeFile(path, Readable.from([bytes]), { mode, size: bytes.length });
   return unpackWheels(wheels, context, {
-    verb: 'installing',
-    put: async ({ files, contents }) => {
+    activity: 'installing',
+    onWheel: async ({ files, contents }) => {
       for (const [name, file] of contents.files) {
         const bytes = await file.read();
         await writeBytes(`${site}/${writer.relativePath(name)}`, bytes, isElf(bytes) ? 0o755 : 0o644);

@@ -45,8 +45,8 @@ async function unpack(
   const files = new Map<string, Buffer>();
   let totalBytes = 0;
   const unpackedWheels = await unpackWheels(wheels, context, {
-    verb: 'fetching',
-    put: async ({ wheel, contents }) => {
+    activity: 'fetching',
+    onWheel: async ({ wheel, contents }) => {
       for (const [name, file] of contents.files) {
         const data = await file.read();
         const replacedFile = files.get(name);

@@ -55,7 +55,7 @@ interface OpenWheel {
 export async function unpackWheels(
   wheels: readonly LockedWheel[],
   context: BuildContext,
-  { verb: activity, put: onWheel }: { verb: string; put: (wheel: OpenWheel) => Promise<void> },
+  { activity, onWheel }: { activity: string; onWheel: (wheel: OpenWheel) => Promise<void> },
 ): Promise<UnpackedWheels> {
   const modules = new Map<string, readonly string[]>();
   const warnings: string[] = [];

@@ -68,7 +68,7 @@ export function findSpan(root: Span, id: string): Span | undefined {
 export function pageOfSpans(
   root: Span,
   filter: SpanFilter,
-  { from: offset, limit }: { from: number; limit: number },
+  { offset, limit }: { offset: number; limit: number },
 ): { spans: FlatSpan[]; next: number | undefined } | undefined {
   const ancestor = findSpan(root, filter.under ?? '');
   if (!ancestor) return undefined;

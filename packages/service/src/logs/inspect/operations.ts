@@ -63,7 +63,7 @@ export const listRunSpans = defineOperation({
     const filters = { ...query, runId: path.runId };
     const [offset = 0] = positionCodec.decode(query.cursor, filters) ?? [];
     const root = await readTrace(services, row, { isNextPage: offset > 0 });
-    const page = pageOfSpans(root, query, { from: offset, limit: query.limit });
+    const page = pageOfSpans(root, query, { offset, limit: query.limit });
     if (!page) throw notFound('Span');
     return {
       page: page.spans,

@@ -12,7 +12,7 @@ it('the spans of 300,000 iterations, too many to be the arguments of one functio
   const loop = { id: 'run/loop', blockId: 'loop', type: 'loop', status: 'completed', children };
   const root = { id: 'run', type: 'run', startMs: 0, children: [loop] } as unknown as Span;
   expect(statesOf(root, '')).toMatchObject([{ blockId: 'loop', iterations: { total: 300_000 } }]);
-  const page = pageOfSpans(root, { under: 'loop', direct: true }, { from: 299_990, limit: 100 });
+  const page = pageOfSpans(root, { under: 'loop', direct: true }, { offset: 299_990, limit: 100 });
   expect(page).toMatchObject({ next: undefined, spans: { length: 10 } });
   expect(await modelUsagesOf({ readValue: () => Promise.resolve(null) }, root)).toEqual([]);
 });
